@@ -1,0 +1,150 @@
+package sales
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"time"
+
+	"github.com/google/uuid"
+
+	"example.com/plenary/platform/command"
+	"example.com/plenary/platform/httpx"
+	"example.com/plenary/platform/identity"
+	"example.com/plenary/platform/later/internalcommand"
+	"example.com/plenary/platform/later/outbox"
+	"example.com/plenary/platform/mail"
+	"example.com/plenary/platform/postgres"
+)
+
+// What Sales lets people do.
+const (
+	PermissionOrder      identity.Permission = "sales:order"
+	PermissionReadOrders identity.Permission = "sales:orders:read"
+)
+
+// Deps is what Sales needs from outside.
+type Deps struct {
+	Source      *postgres.Source
+	Pipeline    *command.Pipeline
+	Commands    *internalcommand.Queue
+	Events      *outbox.Box
+	Permissions *identity.Permissions
+	Gateway     Gateway
+	Mailer      Mailer
+	Customers   Customers
+	Logger      *slog.Logger
+	// ExpiresAfter is how long an order waits for its payment, at first and after a failed payment.
+	ExpiresAfter time.Duration
+	// GatewayTimeout bounds one call to the gateway.
+	GatewayTimeout time.Duration
+	// BaseURL is where people reach the pages, for links in mails: "https://tickets.example.com".
+	BaseURL string
+}
+
+// Module is Sales. Its exported functions are its doors: whoever calls them goes through the pipeline.
+type Module struct {
+	PlaceOrder   command.ResultFunc[PlaceOrder, Order]
+	ListProducts command.ResultFunc[ListProducts, []Product]
+	GetProduct   command.ResultFunc[GetProduct, Product]
+	ListOrders   command.ResultFunc[ListOrders, []Order]
+	GetOrder     command.ResultFunc[GetOrder, Order]
+
+	source         *postgres.Source
+	commands       *internalcommand.Queue
+	events         *outbox.Box
+	permissions    *identity.Permissions
+	gateway        Gateway
+	mailer         Mailer
+	customers      Customers
+	mails          *mail.Templates
+	logger         *slog.Logger
+	expiresAfter   time.Duration
+	gatewayTimeout time.Duration
+	baseURL        string
+}
+
+// New wires the module: one line a use case, grouped by what starts it.
+func New(d Deps) (*Module, error) {
+	mails, err := parseMails()
+	if err != nil {
+		return nil, fmt.Errorf("sales: %w", err)
+	}
+	m := &Module{
+		source: d.Source, commands: d.Commands, events: d.Events, permissions: d.Permissions, gateway: d.Gateway,
+		mailer: d.Mailer, customers: d.Customers, mails: mails, logger: d.Logger.With(slog.String("module", "sales")),
+		expiresAfter: d.ExpiresAfter, gatewayTimeout: d.GatewayTimeout, baseURL: d.BaseURL,
+	}
+
+	// Commands, started by people.
+	m.PlaceOrder = command.HandleOutsideResult(d.Pipeline, d.Source, m.placeOrder)
+
+	// Queries.
+	m.ListProducts = command.HandleQuery(d.Pipeline, d.Source, m.listProducts)
+	m.GetProduct = command.HandleQuery(d.Pipeline, d.Source, m.getProduct)
+	m.ListOrders = command.HandleQuery(d.Pipeline, d.Source, m.listOrders)
+	m.GetOrder = command.HandleQuery(d.Pipeline, d.Source, m.getOrder)
+
+	// Internal commands, started by the queue when their time has come.
+	internalcommand.Register(d.Commands, command.HandleOutside(d.Pipeline, d.Source, m.settlePayment), settleRetry)
+	internalcommand.Register(d.Commands, command.Handle(d.Pipeline, d.Source, m.expireUnpaidOrder))
+	internalcommand.Register(d.Commands, command.HandleOutside(d.Pipeline, d.Source, m.sendPaymentFailedEmail), mailRetry)
+	internalcommand.Register(d.Commands, command.HandleOutside(d.Pipeline, d.Source, m.sendOrderConfirmationEmail), mailRetry)
+
+	// Event handlers, started by what happened.
+	outbox.Subscribe(d.Events, d.Source, "sales.on_payment_failed", m.onPaymentFailed)
+	outbox.Subscribe(d.Events, d.Source, "sales.on_order_paid", m.onOrderPaid)
+	return m, nil
+}
+
+// Grant registers what the roles may do in Sales.
+func Grant(p *identity.Permissions) {
+	p.Grant("customer", PermissionOrder)
+	p.Grant("organizer", PermissionOrder)
+	p.Grant("viewer", PermissionReadOrders)
+	p.Grant("operator", PermissionReadOrders)
+}
+
+// Routes declares the module's part of the API.
+func (m *Module) Routes(api *httpx.API) {
+	const tag = "Sales"
+	httpx.Handle(api, httpx.Route{
+		Method: "GET", Path: "/sales/products", ID: "listProducts", Tags: []string{tag}, Summary: "What is on sale",
+	}, m.getProducts)
+	httpx.Handle(api, httpx.Route{
+		Method: "GET", Path: "/sales/products/{id}", ID: "getProduct", Tags: []string{tag}, Summary: "One product",
+		Errors: []int{404},
+	}, m.getProductRoute)
+	httpx.Handle(api, httpx.Route{
+		Method: "POST", Path: "/sales/orders", ID: "placeOrder", Tags: []string{tag}, Summary: "Order tickets and pay",
+		Status: 201, Permission: PermissionOrder, Errors: []int{409},
+	}, m.postOrder)
+	httpx.Handle(api, httpx.Route{
+		Method: "GET", Path: "/sales/orders", ID: "listOrders", Tags: []string{tag}, SignedIn: true,
+		Summary: "One's own orders; all of them for those who may see them",
+	}, m.getOrders)
+	httpx.Handle(api, httpx.Route{
+		Method: "GET", Path: "/sales/orders/{id}", ID: "getOrder", Tags: []string{tag}, SignedIn: true,
+		Summary: "One order", Errors: []int{404},
+	}, m.getOrderRoute)
+}
+
+// page answers one page of a list whose keyset is the id, newest first.
+func page[T any](ctx context.Context, in httpx.Paging, list func(ctx context.Context, limit int, after uuid.UUID) ([]T, error),
+	idOf func(T) uuid.UUID,
+) (httpx.Response[httpx.Page[T]], error) {
+	var none httpx.Response[httpx.Page[T]]
+	after, err := httpx.After[uuid.UUID](in)
+	if err != nil {
+		return none, err
+	}
+	if after == nil {
+		after = &uuid.UUID{}
+	}
+	rows, err := list(ctx, in.Fetch(), *after)
+	if err != nil {
+		return none, err
+	}
+	answer, err := httpx.NewPage(in, rows, idOf)
+	return httpx.OK(answer), err
+}
