@@ -1,0 +1,9 @@
+//go:build !linux
+
+package devpg
+
+import "syscall"
+
+const kernelTether = false
+
+func setDeathSignal(*syscall.SysProcAttr) {}
