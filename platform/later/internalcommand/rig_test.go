@@ -36,7 +36,7 @@ func (call) Policy() command.Policy { return command.Policy{Name: "shop.call"} }
 
 // replica is one process: its own pools, pipeline, queue, bus and runner.
 type replica struct {
-	t       *testing.T
+	t       testing.TB
 	db      *postgres.Database
 	source  *postgres.Source
 	queue   *internalcommand.Queue
@@ -54,7 +54,7 @@ type setting func(*lease.Config)
 
 // newReplica makes a process on the database at url. Nothing runs until run or drain is called. The safety
 // poll is set to an hour, so that no test passes because of it.
-func newReplica(t *testing.T, url string, settings ...setting) *replica {
+func newReplica(t testing.TB, url string, settings ...setting) *replica {
 	t.Helper()
 	return assemble(t, url, func(r *replica, p *command.Pipeline) {
 		r.noteNow = command.Handle(p, r.source, r.handleNote)
@@ -63,7 +63,7 @@ func newReplica(t *testing.T, url string, settings ...setting) *replica {
 	}, settings...)
 }
 
-func assemble(t *testing.T, url string, register func(*replica, *command.Pipeline), settings ...setting) *replica {
+func assemble(t testing.TB, url string, register func(*replica, *command.Pipeline), settings ...setting) *replica {
 	t.Helper()
 	r := &replica{t: t, log: &logBuffer{}}
 	logger := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
