@@ -1,0 +1,254 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"time"
+
+	"example.com/plenary/modules/sales"
+	"example.com/plenary/modules/sales/sandbox"
+	"example.com/plenary/platform/cache"
+	"example.com/plenary/platform/command"
+	"example.com/plenary/platform/feature"
+	"example.com/plenary/platform/host"
+	"example.com/plenary/platform/httpx"
+	"example.com/plenary/platform/identity"
+	"example.com/plenary/platform/identity/login"
+	"example.com/plenary/platform/later/internalcommand"
+	"example.com/plenary/platform/later/lease"
+	"example.com/plenary/platform/later/outbox"
+	"example.com/plenary/platform/mail"
+	"example.com/plenary/platform/mail/inbox"
+	"example.com/plenary/platform/ops"
+	"example.com/plenary/platform/postgres"
+	"example.com/plenary/platform/telemetry"
+	"example.com/plenary/platform/wake"
+)
+
+// topics of the wake bus.
+const (
+	topicWork  = "work"  // the key is a database's name
+	topicEvict = "evict" // the key is a cache key
+)
+
+// App is the program, wired and not yet started.
+type App struct {
+	config      Config
+	logger      *slog.Logger
+	telemetry   *telemetry.Telemetry
+	databases   *databases
+	bus         *wake.Bus
+	cache       *cache.Cache
+	features    *feature.Flags
+	permissions *identity.Permissions
+	pipeline    *command.Pipeline
+	commands    *internalcommand.Queue
+	events      *outbox.Box
+	runners     []*lease.Runner
+	inbox       *inbox.Server // with the demo's mail, or nil
+	login       *login.Service
+	sales       *sales.Module
+	console     *ops.Console
+	api         *httpx.API
+	host        *host.Host
+	listener    net.Listener
+}
+
+// New wires the program: the platform, then the modules, then what starts and stops them. Nothing runs yet and
+// no database is asked; what it opened, Run closes.
+func New(ctx context.Context, config Config, logger *slog.Logger) (app *App, err error) {
+	a := &App{
+		config: config, logger: logger, cache: cache.New(cache.Config{}), features: &feature.Flags{}, permissions: &identity.Permissions{},
+	}
+	defer func() {
+		if err != nil {
+			a.closeUnstarted()
+		}
+	}()
+	replica := lease.ThisReplica(host.Version().Version)
+	if a.telemetry, err = telemetry.Start(ctx, telemetry.Config{
+		Service: "plenary", Version: replica.Version, Replica: replica.ID.String(),
+	}); err != nil {
+		return nil, err
+	}
+	if a.databases, err = openDatabases(ctx, config, logger); err != nil {
+		return nil, err
+	}
+	a.wirePlatform()
+	if err := a.wireModules(); err != nil {
+		return nil, err
+	}
+	if err := a.features.Configure(config.Features); err != nil {
+		return nil, err
+	}
+	if err := a.wireRunners(replica); err != nil {
+		return nil, err
+	}
+	if a.listener, err = host.Listen(config.HTTPAddr); err != nil {
+		return nil, err
+	}
+	a.wireHTTP()
+	a.wireHost()
+	return a, nil
+}
+
+// wirePlatform makes what the modules stand on.
+func (a *App) wirePlatform() {
+	a.bus = wake.New(wake.Config{Database: a.databases.all[0].db, Logger: a.logger})
+	a.bus.Subscribe(topicEvict, func(key string) {
+		if key == "" {
+			a.cache.Flush()
+		} else if err := a.cache.Evict(key); err != nil {
+			a.logger.Error("stale results could not be evicted", slog.Any("error", err))
+		}
+	})
+	wakeUp := func(database string) { a.bus.Send(topicWork, database) }
+	a.pipeline = command.New(command.Deps{
+		Features: a.features, Permissions: a.permissions, Logger: a.logger, Cache: a.cache,
+		Meter: a.telemetry.Meter("command"), Tracer: a.telemetry.Tracer("command"),
+		Evict: func(_ context.Context, keys []string) {
+			for _, key := range keys {
+				a.bus.Send(topicEvict, key)
+			}
+		},
+	})
+	a.commands = internalcommand.New(a.pipeline, wakeUp)
+	a.events = outbox.New(a.pipeline, wakeUp)
+	a.console = &ops.Console{Databases: a.databases.list(), Wake: wakeUp}
+}
+
+// wireModules makes the modules, and grants what the roles may do in them.
+func (a *App) wireModules() error {
+	a.permissions.GrantEverything("admin")
+	ops.Grant(a.permissions)
+	sales.Grant(a.permissions)
+
+	var err error
+	a.login, err = login.New(login.Deps{Source: a.databases.sources["platform"], Pipeline: a.pipeline, Permissions: a.permissions})
+	if err != nil {
+		return err
+	}
+	mailer, err := a.mailer()
+	if err != nil {
+		return err
+	}
+	a.sales, err = sales.New(sales.Deps{
+		Source: a.databases.sources["sales"], Pipeline: a.pipeline, Commands: a.commands, Events: a.events,
+		Permissions: a.permissions, Gateway: sandbox.New(a.databases.sandbox), Mailer: mailer, Customers: a.login,
+		Logger: a.logger, ExpiresAfter: a.config.OrderExpiresAfter, GatewayTimeout: a.config.GatewayTimeout, BaseURL: a.config.BaseURL,
+	})
+	return err
+}
+
+// mailer returns the way out for mail: the configured server, or the demo's own inbox.
+func (a *App) mailer() (sales.Mailer, error) {
+	url := string(a.config.SMTPURL)
+	if url == "" && a.config.Demo {
+		var err error
+		if a.inbox, err = openInbox(a.config, a.logger); err != nil {
+			return nil, err
+		}
+		url = a.inbox.URL()
+	}
+	if url == "" {
+		return nil, nil // a web process mails nothing
+	}
+	return mail.New(mail.Config{URL: url, From: a.config.MailFrom, Timeout: a.config.mailTimeout(), Logger: a.logger})
+}
+
+// wireRunners makes a runner for each database.
+func (a *App) wireRunners(replica lease.Replica) error {
+	gate := &lease.Gate{}
+	for _, p := range a.databases.all {
+		db := p.db
+		runner, err := lease.New(lease.Config{
+			Database: db, Gate: gate, Replica: replica, Logger: a.logger, Meter: a.telemetry.Meter("later"),
+			Mechanisms: []*lease.Mechanism{a.commands.Mechanism(db, a.config.Workers), a.events.Mechanism(a.config.Workers)},
+			Lease:      a.config.Lease, Poll: a.config.SafetyPoll, Grace: a.config.StopGrace, UnknownGrace: orNone(a.config.UnknownGrace),
+			WakeProcess: a.wakeRunners,
+			Announce:    func() { a.bus.Send(topicWork, db.Name()) },
+		})
+		if err != nil {
+			return err
+		}
+		a.runners = append(a.runners, runner)
+		a.bus.Subscribe(topicWork, func(key string) {
+			if key == "" || key == db.Name() {
+				runner.Wake()
+			}
+		})
+	}
+	return nil
+}
+
+// orNone turns a setting of zero into lease's way of saying "not at all".
+func orNone(d time.Duration) time.Duration {
+	if d == 0 {
+		return -1
+	}
+	return d
+}
+
+func (a *App) wakeRunners() {
+	for _, r := range a.runners {
+		r.Wake()
+	}
+}
+
+// wireHTTP declares every route.
+func (a *App) wireHTTP() {
+	a.api = httpx.NewAPI(httpx.Config{
+		Title: "Plenary", Version: "1", Authenticator: a.login, Permissions: a.permissions, Log: a.logger,
+		TrustedOrigins: a.config.TrustedOrigins, SecureCookies: a.config.SecureCookies,
+		Observe: func(method, route string, status int, d time.Duration) {
+			a.telemetry.RecordRequest(route, method, status, d)
+		},
+	})
+	a.login.Routes(a.api)
+	a.sales.Routes(a.api)
+	a.console.Routes(a.api)
+	if a.config.Demo {
+		a.demoRoutes()
+	}
+}
+
+// Run starts the program, and stops it in order when ctx ends or a signal comes. It returns nil after a clean
+// stop; the log has the reason for anything else.
+func (a *App) Run(ctx context.Context) error {
+	if err := a.host.RunUntilSignal(ctx); err != nil {
+		return &logged{err}
+	}
+	return nil
+}
+
+// logged is an error that the log has told already.
+type logged struct{ error }
+
+func (e *logged) Unwrap() error { return e.error }
+
+// Address returns the address at which HTTP is served.
+func (a *App) Address() string { return a.listener.Addr().String() }
+
+func (a *App) closeUnstarted() {
+	if a.inbox != nil {
+		a.inbox.Close()
+	}
+	if a.listener != nil {
+		_ = a.listener.Close()
+	}
+	if a.databases != nil {
+		a.databases.close()
+	}
+}
+
+// seed puts demo users and data in. What is there stays as it is.
+func (a *App) seed(ctx context.Context) error {
+	if err := a.login.AddMissing(ctx, demoUsers()); err != nil {
+		return fmt.Errorf("demo users: %w", err)
+	}
+	return a.databases.sources["sales"].InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
+		return sales.Seed(ctx, tx)
+	})
+}

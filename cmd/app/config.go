@@ -1,0 +1,135 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/caarlos0/env/v11"
+
+	"example.com/plenary/platform/fault"
+	"example.com/plenary/platform/telemetry"
+)
+
+// Role says which part of the program a process does.
+type Role string
+
+// The roles.
+const (
+	RoleAll    Role = "all"    // serves HTTP and works
+	RoleWeb    Role = "web"    // serves HTTP; what it schedules others run
+	RoleWorker Role = "worker" // works; of HTTP it serves the probes and metrics
+)
+
+// Config is everything that can be set, from the environment. It is checked as a whole before anything starts.
+type Config struct {
+	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080"` // where to listen
+	BaseURL  string `env:"BASE_URL"`                              // where people reach the pages; default http://HTTP_ADDR
+
+	DatabaseURL           telemetry.Secret `env:"DATABASE_URL"`            // the default database, for users, sessions and every module without its own
+	SalesDatabaseURL      telemetry.Secret `env:"SALES_DATABASE_URL"`      // a database of its own for a module
+	ConferenceDatabaseURL telemetry.Secret `env:"CONFERENCE_DATABASE_URL"` //
+	EngagementDatabaseURL telemetry.Secret `env:"ENGAGEMENT_DATABASE_URL"` //
+
+	// The owner of the schemas, who migrates; default: the same as the one who works.
+	MigrationDatabaseURL           telemetry.Secret `env:"MIGRATION_DATABASE_URL"`
+	SalesMigrationDatabaseURL      telemetry.Secret `env:"SALES_MIGRATION_DATABASE_URL"`
+	ConferenceMigrationDatabaseURL telemetry.Secret `env:"CONFERENCE_MIGRATION_DATABASE_URL"`
+	EngagementMigrationDatabaseURL telemetry.Secret `env:"ENGAGEMENT_MIGRATION_DATABASE_URL"`
+
+	MaxConns int `env:"DATABASE_MAX_CONNS" envDefault:"16"` // connections a database for the modules' work; four more are kept apart
+
+	DataDir string `env:"DATA_DIR" envDefault:".data"` // what dev and the built-in inbox keep
+	Demo    bool   `env:"DEMO"`                        // demo users, data, switches and the built-in inbox
+
+	SMTPURL  telemetry.Secret `env:"SMTP_URL"` // smtps://user:pass@host:465, smtp://host:587; ?tls=opportunistic or none loosens it
+	MailFrom string           `env:"MAIL_FROM" envDefault:"Plenary <tickets@plenary.example>"`
+
+	OrderExpiresAfter time.Duration `env:"ORDER_EXPIRES_AFTER" envDefault:"30m"` // how long an order waits for its payment
+	GatewayTimeout    time.Duration `env:"GATEWAY_TIMEOUT" envDefault:"5s"`      // one call to the payment gateway
+
+	Role         Role          `env:"PROCESS_ROLE" envDefault:"all"`
+	Lease        time.Duration `env:"LEASE" envDefault:"30s"`         // how long a claim holds without being renewed
+	SafetyPoll   time.Duration `env:"SAFETY_POLL" envDefault:"30s"`   // the net under lost wake-ups
+	UnknownGrace time.Duration `env:"UNKNOWN_GRACE" envDefault:"30s"` // before work that no replica knows is dead-lettered
+	StopGrace    time.Duration `env:"STOP_GRACE" envDefault:"7s"`     // for running work, when the process is told to stop
+	Workers      int           `env:"WORKERS" envDefault:"16"`        // commands that run at once, and as many deliveries
+
+	TrustedOrigins []string `env:"TRUSTED_ORIGINS"` // other origins that may act by cookie, separated by commas
+	SecureCookies  bool     `env:"SECURE_COOKIES"`  // TLS ends in front of us
+	Features       string   `env:"FEATURES"`        // switches, like "name=off,other=on"
+
+	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
+	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"` // text or json
+}
+
+// readConfig reads the environment and reports everything that is wrong with it at once.
+func readConfig(environ map[string]string) (Config, error) {
+	config, err := env.ParseAsWithOptions[Config](env.Options{Environment: environ})
+	if err != nil {
+		return Config{}, fault.Wrap(err, fault.Invalid, "configuration", "the configuration is not valid")
+	}
+	if config.BaseURL == "" {
+		config.BaseURL = "http://" + config.HTTPAddr
+	}
+	config.BaseURL = strings.TrimRight(config.BaseURL, "/")
+	return config, config.validate()
+}
+
+func (c Config) validate() error {
+	var problems []error
+	check := func(ok bool, format string, args ...any) {
+		if !ok {
+			problems = append(problems, fmt.Errorf(format, args...))
+		}
+	}
+	_, _, err := net.SplitHostPort(c.HTTPAddr)
+	check(err == nil, "HTTP_ADDR must look like 127.0.0.1:8080")
+	base, err := url.Parse(c.BaseURL)
+	check(err == nil && (base.Scheme == "http" || base.Scheme == "https") && base.Host != "", "BASE_URL must look like https://tickets.example.com")
+	check(c.MaxConns >= 2 && c.MaxConns <= 1000, "DATABASE_MAX_CONNS must be 2 to 1000")
+	check(c.Workers >= 1 && c.Workers <= 1000, "WORKERS must be 1 to 1000")
+	for _, d := range []struct {
+		name        string
+		value       time.Duration
+		least, most time.Duration
+	}{
+		{"ORDER_EXPIRES_AFTER", c.OrderExpiresAfter, time.Second, 24 * time.Hour},
+		{"GATEWAY_TIMEOUT", c.GatewayTimeout, 100 * time.Millisecond, 8 * time.Second},
+		{"LEASE", c.Lease, time.Second, time.Hour},
+		{"SAFETY_POLL", c.SafetyPoll, time.Second, time.Hour},
+		{"UNKNOWN_GRACE", c.UnknownGrace, 0, 24 * time.Hour},
+		{"STOP_GRACE", c.StopGrace, 0, maxStopGrace},
+	} {
+		check(d.value >= d.least && d.value <= d.most, "%s must be %v to %v", d.name, d.least, d.most)
+	}
+	check(slices.Contains([]Role{RoleAll, RoleWeb, RoleWorker}, c.Role), "PROCESS_ROLE must be all, web or worker")
+	check(slices.Contains([]string{"text", "json"}, c.LogFormat), "LOG_FORMAT must be text or json")
+	if len(problems) == 0 {
+		return nil
+	}
+	return fault.Wrap(errors.Join(problems...), fault.Invalid, "configuration", "the configuration is not valid")
+}
+
+// forServing checks what only a serving process needs.
+func (c Config) forServing() error {
+	if c.DatabaseURL == "" {
+		return errNoDatabase
+	}
+	if c.SMTPURL == "" && !c.Demo && c.works() {
+		return fault.New(fault.Invalid, "configuration",
+			"SMTP_URL is not set: name a mail server like smtps://user:password@host:465, or set DEMO=true for the built-in inbox")
+	}
+	return nil
+}
+
+func (c Config) works() bool      { return c.Role != RoleWeb }
+func (c Config) servesHTTP() bool { return c.Role != RoleWorker }
+
+// mailTimeout keeps an attempt to send a mail below the lease of the command that sends it.
+func (c Config) mailTimeout() time.Duration { return min(10*time.Second, c.Lease*2/3) }

@@ -1,0 +1,107 @@
+// Command app is Plenary.
+//
+//	app dev              everything, with nothing installed but PostgreSQL's programs
+//	app serve            the production form; needs DATABASE_URL and SMTP_URL
+//	app migrate up       bring the databases up to date
+//	app migrate status   what is applied and what is not
+//	app seed             put the demo users and data in
+//	app map              commands, events, routes, from the live registries
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/caarlos0/env/v11"
+
+	"example.com/plenary/platform/fault"
+	"example.com/plenary/platform/telemetry"
+)
+
+func main() {
+	if err := run(context.Background(), os.Args[1:], env.ToMap(os.Environ()), os.Stdout, os.Stderr); err != nil {
+		if _, told := errors.AsType[*logged](err); !told {
+			fmt.Fprintln(os.Stderr, "app:", err)
+		}
+		os.Exit(exitCode(err))
+	}
+}
+
+const usage = `usage: app dev | serve | migrate up | migrate status | seed | map
+  dev      run everything on a private PostgreSQL, with demo users and data
+  serve    run in production; needs DATABASE_URL, and SMTP_URL unless DEMO=true
+  migrate  up: bring the databases up to date; status: show what is applied
+  seed     put the demo users and data in
+  map      list commands, events and routes`
+
+var errUsage = errors.New(usage)
+
+// run is the program without the process around it.
+func run(ctx context.Context, args []string, environ map[string]string, out, logs io.Writer) error {
+	if len(args) == 0 {
+		return errUsage
+	}
+	config, err := readConfig(environ)
+	if err != nil {
+		return err
+	}
+	logger := telemetry.NewLogger(logs, config.LogLevel, config.LogFormat)
+	slog.SetDefault(logger)
+	switch strings.Join(args, " ") {
+	case "dev":
+		return runDev(ctx, config, logger, out)
+	case "serve":
+		return runServe(ctx, config, logger)
+	case "migrate up":
+		return withDatabases(ctx, config, logger, func(d *databases) error { return d.migrate(ctx) })
+	case "migrate status":
+		return withDatabases(ctx, config, logger, func(d *databases) error { return d.status(ctx, out) })
+	case "seed":
+		return runSeed(ctx, config, logger)
+	case "map":
+		return runMap(ctx, config, logger, out)
+	case "help", "-h", "--help":
+		fmt.Fprintln(out, usage)
+		return nil
+	default:
+		return errUsage
+	}
+}
+
+func runServe(ctx context.Context, config Config, logger *slog.Logger) error {
+	if err := config.forServing(); err != nil {
+		return err
+	}
+	app, err := New(ctx, config, logger)
+	if err != nil {
+		return err
+	}
+	return app.Run(ctx)
+}
+
+var errNoDatabase = fault.New(fault.Invalid, "configuration",
+	"DATABASE_URL is not set: name a PostgreSQL database like postgres://user:password@host:5432/plenary, or use app dev")
+
+func withDatabases(ctx context.Context, config Config, logger *slog.Logger, do func(*databases) error) error {
+	if config.DatabaseURL == "" {
+		return errNoDatabase
+	}
+	d, err := openDatabases(ctx, config, logger)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	return do(d)
+}
+
+func exitCode(err error) int {
+	if errors.Is(err, errUsage) || fault.KindOf(err) == fault.Invalid {
+		return 2
+	}
+	return 1
+}
