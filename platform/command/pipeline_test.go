@@ -29,7 +29,7 @@ type greet struct {
 }
 
 func (greet) Policy() command.Policy {
-	return command.Policy{Name: "test.greet", Feature: "test.greeting", Permission: "test:greet", Timeout: 50 * time.Millisecond}
+	return command.Policy{Name: "test.greet", Feature: "test.greeting", Permission: "test:greet", Timeout: 20 * time.Second}
 }
 
 func (g greet) Validate() error {
@@ -107,7 +107,7 @@ func TestRunMeetsItsStepsInOrder(t *testing.T) {
 	trace := func(step string) { met = append(met, step) }
 	door := command.Handle(r.pipeline, r.source, func(ctx context.Context, tx *postgres.Tx, g greet) error {
 		deadline, bounded := ctx.Deadline()
-		if bounded && time.Until(deadline) <= 50*time.Millisecond {
+		if bounded && time.Until(deadline) <= 20*time.Second {
 			trace("timeout")
 		}
 		tx.AfterCommit(func(context.Context) { trace("commit") })
@@ -211,22 +211,28 @@ func TestPanicIsAnErrorWithItsStackInTheLogOnly(t *testing.T) {
 	}
 }
 
+type hurried struct{ Name string }
+
+func (hurried) Policy() command.Policy {
+	return command.Policy{Name: "test.hurried", Timeout: 50 * time.Millisecond}
+}
+
 func TestTimeoutIsToldFromACallerWhoLeft(t *testing.T) {
 	t.Parallel()
 	r := newRig(t)
-	door := command.Handle(r.pipeline, r.source, func(ctx context.Context, tx *postgres.Tx, g greet) error {
-		if err := store(ctx, tx, g); err != nil {
+	door := command.Handle(r.pipeline, r.source, func(ctx context.Context, tx *postgres.Tx, g hurried) error {
+		if err := store(ctx, tx, greet{Name: g.Name}); err != nil {
 			return err
 		}
 		_, err := tx.Exec(ctx, `SELECT pg_sleep(60)`)
 		return err
 	})
-	if err := door(r.allowed, greet{Name: "slow"}); !fault.Is(err, "timed_out") || fault.KindOf(err) != fault.Unavailable {
+	if err := door(r.allowed, hurried{Name: "slow"}); !fault.Is(err, "timed_out") || fault.KindOf(err) != fault.Unavailable {
 		t.Errorf("timeout: %v", err)
 	}
 	left, leave := context.WithCancel(r.allowed)
 	leave()
-	if err := door(left, greet{Name: "gone"}); !errors.Is(err, context.Canceled) || fault.Is(err, "timed_out") {
+	if err := door(left, hurried{Name: "gone"}); !errors.Is(err, context.Canceled) || fault.Is(err, "timed_out") {
 		t.Errorf("caller left: %v", err)
 	}
 	if r.greetings(t) != 0 {
