@@ -116,11 +116,7 @@ var errTimedOut = errors.New("the run used up its time")
 
 // timeout tells its own deadline, which is Unavailable ("timed_out"), from a caller who went away.
 func (p *Pipeline) timeout(ctx context.Context, r *run, next next) (any, error) {
-	limit := r.info.Policy.Timeout
-	if limit == 0 {
-		limit = p.deps.DefaultTimeout
-	}
-	bounded, cancel := context.WithTimeoutCause(ctx, limit, errTimedOut)
+	bounded, cancel := context.WithTimeoutCause(ctx, p.limit(r), errTimedOut)
 	defer cancel()
 	result, err := next(bounded)
 	if err != nil && ctx.Err() == nil && errors.Is(context.Cause(bounded), errTimedOut) {
@@ -130,14 +126,33 @@ func (p *Pipeline) timeout(ctx context.Context, r *run, next next) (any, error) 
 	return result, err
 }
 
+func (p *Pipeline) limit(r *run) time.Duration {
+	if r.info.Policy.Timeout > 0 {
+		return r.info.Policy.Timeout
+	}
+	return p.deps.DefaultTimeout
+}
+
 // transaction opens the transaction of a transactional handler, with what guards it, and leaves an outside
-// handler alone: that one opens its own.
+// handler alone: that one opens its own. Either happens under the request's idempotency key, if it has one.
 func (p *Pipeline) transaction(ctx context.Context, r *run, next next) (any, error) {
+	key, ctx := takeKey(ctx)
 	if r.inside == nil {
-		result, err := next(ctx)
+		if key == nil {
+			result, err := next(ctx)
+			return result, postgres.Fault(err)
+		}
+		result, err := key.around(ctx, r.source, p.limit(r), next)
 		return result, postgres.Fault(err)
 	}
 	guard, ctx := takeGuard(ctx)
+	if key == nil {
+		return p.insideTx(ctx, r, guard)
+	}
+	return key.inside(ctx, r.source, func() (any, error) { return p.insideTx(ctx, r, key.transactional(guard)) })
+}
+
+func (p *Pipeline) insideTx(ctx context.Context, r *run, guard Guard) (any, error) {
 	var result any
 	err := r.source.InGuardedTx(ctx, guard.Guard, func(ctx context.Context, tx *postgres.Tx) error {
 		var err error

@@ -107,17 +107,16 @@ func newParam(in string, f reflect.StructField, index []int, route Route) param 
 	return p
 }
 
-// read fills in, a zero value of the type that was bound. The raw body comes first, because what it must be is
-// known before anything about its content; its meaning comes last.
-func (b *binding) read(w http.ResponseWriter, r *http.Request, in reflect.Value) error {
-	raw, err := b.body.raw(w, r)
-	if err != nil {
-		return err
+// read fills in, a zero value of the type that was bound, and returns the raw body. That comes first, because what
+// it must be is known before anything about its content; its meaning comes last.
+func (b *binding) read(w http.ResponseWriter, r *http.Request, in reflect.Value) (raw []byte, err error) {
+	if raw, err = b.body.raw(w, r); err != nil {
+		return nil, err
 	}
 	if err := b.readParams(r, in); err != nil {
-		return err
+		return nil, err
 	}
-	return b.body.decode(raw, in)
+	return raw, b.body.decode(raw, in)
 }
 
 // readParams hears all complaints before it answers, except those after which the others mean nothing: a query that

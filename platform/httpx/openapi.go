@@ -124,6 +124,12 @@ func (doc *Document) add(route Route, path string, b *binding, out reflect.Type)
 	if op.Tags == nil {
 		op.Tags = []string{strings.Split(path, "/")[1]}
 	}
+	if takesKey(route) {
+		op.Parameters = append(op.Parameters, Parameter{
+			Name: keyHeader, In: "header", Schema: &Schema{Type: "string", MinLength: new(int64(1)), MaxLength: new(int64(maxKey))},
+			Description: "Makes the request happen once, however often it is sent within 24 hours",
+		})
+	}
 	if route.NonIdempotent != "" {
 		op.Description = strings.TrimSpace(op.Description + "\n\nTakes no Idempotency-Key: " + route.NonIdempotent + ".")
 	}

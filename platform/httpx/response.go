@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"reflect"
 
+	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/strictjson"
 )
 
@@ -17,6 +18,8 @@ type Response[T any] struct {
 	Header   http.Header
 	Cookies  []*http.Cookie // made Secure under TLS
 	Body     T
+
+	stored *command.Answer // sent as it is, instead of everything else
 }
 
 // Empty is the body of an answer that has none.
@@ -56,25 +59,19 @@ func (r Response[T]) WithCookie(c *http.Cookie) Response[T] {
 
 // write sends a response whose body is known to be writable before the status goes out.
 func write[T any](w http.ResponseWriter, r *http.Request, config Config, route Route, response Response[T]) error {
-	if response.Status != 0 && response.Status != route.Status {
-		return fmt.Errorf("%s answers %d but declares %d", route.ID, response.Status, route.Status)
-	}
-	var body []byte
-	if !isEmpty(reflect.TypeFor[T]()) {
-		var err error
-		if body, err = strictjson.EncodeAnswer(response.Body); err != nil {
-			return err
-		}
+	answer, err := response.answer(route)
+	if err != nil {
+		return err
 	}
 	h := w.Header() // from here on nothing fails
 	for name, values := range response.Header {
 		h[http.CanonicalHeaderKey(name)] = values
 	}
-	if response.Location != "" {
-		h.Set("Location", response.Location)
+	if answer.Location != "" {
+		h.Set("Location", answer.Location)
 	}
-	if response.ETag != "" {
-		h.Set("ETag", response.ETag)
+	if answer.ETag != "" {
+		h.Set("ETag", answer.ETag)
 	}
 	for _, c := range response.Cookies {
 		sent := *c
@@ -84,10 +81,29 @@ func write[T any](w http.ResponseWriter, r *http.Request, config Config, route R
 	if h.Get("Cache-Control") == "" {
 		h.Set("Cache-Control", "no-store") // answers depend on who asks
 	}
-	if body != nil {
+	if answer.Body != nil {
 		h.Set("Content-Type", "application/json")
 	}
-	w.WriteHeader(route.Status)
-	_, _ = w.Write(body) // whoever does not take it has gone
+	w.WriteHeader(answer.Status)
+	_, _ = w.Write(answer.Body) // whoever does not take it has gone
 	return nil
+}
+
+// answer is the part of a response that a repeated request gets again.
+func (r Response[T]) answer(route Route) (command.Answer, error) {
+	if r.stored != nil {
+		return *r.stored, nil
+	}
+	if r.Status != 0 && r.Status != route.Status {
+		return command.Answer{}, fmt.Errorf("%s answers %d but declares %d", route.ID, r.Status, route.Status)
+	}
+	answer := command.Answer{Status: route.Status, Location: r.Location, ETag: r.ETag}
+	if !isEmpty(reflect.TypeFor[T]()) {
+		body, err := strictjson.EncodeAnswer(r.Body)
+		if err != nil {
+			return command.Answer{}, err
+		}
+		answer.Body = body
+	}
+	return answer, nil
 }

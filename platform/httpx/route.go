@@ -70,10 +70,18 @@ func Handle[In, Out any](a *API, route Route, h func(ctx context.Context, in In)
 	}
 	a.add(route, b, out, func(w http.ResponseWriter, r *http.Request) error {
 		var in In
-		if err := b.read(w, r, reflect.ValueOf(&in).Elem()); err != nil {
+		raw, err := b.read(w, r, reflect.ValueOf(&in).Elem())
+		if err != nil {
 			return err
 		}
-		response, err := h(r.Context(), in)
+		once, err := onceOf(r, route, raw)
+		if err != nil {
+			return err
+		}
+		response, err := h(once.into(r.Context()), in)
+		if err == nil {
+			err = once.kept()
+		}
 		if err != nil {
 			return err
 		}
@@ -93,7 +101,7 @@ func HandleRaw[In any](a *API, route Route, h func(w http.ResponseWriter, r *htt
 	route.Status = cmp.Or(route.Status, http.StatusOK)
 	a.add(route, b, nil, func(w http.ResponseWriter, r *http.Request) error {
 		var in In
-		if err := b.read(w, r, reflect.ValueOf(&in).Elem()); err != nil {
+		if _, err := b.read(w, r, reflect.ValueOf(&in).Elem()); err != nil {
 			return err
 		}
 		return h(w, r, in)
