@@ -204,7 +204,7 @@ func (c client) do(method, path string, body any, status int, into any) http.Hea
 	return header
 }
 
-func (c client) try(method, path string, body any) (status int, header http.Header, answer []byte, err error) {
+func (c client) try(method, path string, body any, headers ...string) (status int, header http.Header, answer []byte, err error) {
 	var content io.Reader
 	if body != nil {
 		data, err := json.Marshal(body)
@@ -222,6 +222,9 @@ func (c client) try(method, path string, body any) (status int, header http.Head
 	}
 	if c.token != "" {
 		request.Header.Set("Authorization", "Bearer "+c.token)
+	}
+	for i := 0; i < len(headers); i += 2 {
+		request.Header.Set(headers[i], headers[i+1])
 	}
 	response, err := patient.Do(request)
 	if err != nil {

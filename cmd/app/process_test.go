@@ -118,9 +118,7 @@ const trapKey = 7_411_000
 // set arms a trap on one kind of statement ("INSERT", "UPDATE") on a table, for rows that meet the condition.
 func (w *world) set(table, statement, condition string) *trap {
 	w.t.Helper()
-	super := postgrestest.Connect(w.t, postgres.Config{
-		URL: pgtest.AsSuperuser(w.t, w.sales.Database().URL()), Application: "trap", StatementTimeout: time.Minute, LockTimeout: time.Minute,
-	}).Source("trap")
+	super := w.superuser()
 	postgrestest.Exec(w.t, super, `CREATE SCHEMA IF NOT EXISTS trap`)
 	postgrestest.Exec(w.t, super, `GRANT USAGE ON SCHEMA trap TO public`)
 	postgrestest.Exec(w.t, super, fmt.Sprintf(`CREATE OR REPLACE FUNCTION trap.wait() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -145,6 +143,14 @@ func (w *world) set(table, statement, condition string) *trap {
 	t.open = sync.OnceFunc(func() { close(opened); holder.Wait() })
 	w.t.Cleanup(t.open)
 	return t
+}
+
+// superuser is somebody who may do anything to the database of Sales.
+func (w *world) superuser() *postgres.Source {
+	w.t.Helper()
+	return postgrestest.Connect(w.t, postgres.Config{
+		URL: pgtest.AsSuperuser(w.t, w.sales.Database().URL()), Application: "superuser", StatementTimeout: time.Minute, LockTimeout: time.Minute,
+	}).Source("superuser")
 }
 
 const trapped = `FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'plenary%'

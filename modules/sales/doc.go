@@ -8,6 +8,8 @@
 //	settle_payment.go             the gateway was silent, or we died: ask again, later
 //	on_payment_failed.go          the payment was declined: have the customer told, and give them time
 //	send_payment_failed_email.go  tell them
+//	pay_order.go                  they pay again
+//	cancel_order.go               or do not want it any more
 //	expire_unpaid_order.go        their time is up: close the order, give the tickets back
 //
 // and of one that succeeds:

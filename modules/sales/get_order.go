@@ -38,5 +38,5 @@ func (m *Module) getOrderRoute(ctx context.Context, in struct {
 },
 ) (httpx.Response[OrderView], error) {
 	o, err := m.GetOrder(ctx, GetOrder{ID: in.ID})
-	return httpx.OK(viewOf(o)).WithVersion(o.Version), err
+	return showOrder(o), err
 }

@@ -45,6 +45,8 @@ type Deps struct {
 // Module is Sales. Its exported functions are its doors: whoever calls them goes through the pipeline.
 type Module struct {
 	PlaceOrder   command.ResultFunc[PlaceOrder, Order]
+	PayOrder     command.ResultFunc[PayOrder, Order]
+	CancelOrder  command.ResultFunc[CancelOrder, Order]
 	ListProducts command.ResultFunc[ListProducts, []Product]
 	GetProduct   command.ResultFunc[GetProduct, Product]
 	ListOrders   command.ResultFunc[ListOrders, []Order]
@@ -78,6 +80,8 @@ func New(d Deps) (*Module, error) {
 
 	// Commands, started by people.
 	m.PlaceOrder = command.HandleOutsideResult(d.Pipeline, d.Source, m.placeOrder)
+	m.PayOrder = command.HandleOutsideResult(d.Pipeline, d.Source, m.payOrder)
+	m.CancelOrder = command.HandleResult(d.Pipeline, d.Source, m.cancelOrder)
 
 	// Queries.
 	m.ListProducts = command.HandleQuery(d.Pipeline, d.Source, m.listProducts)
@@ -119,6 +123,14 @@ func (m *Module) Routes(api *httpx.API) {
 		Method: "POST", Path: "/sales/orders", ID: "placeOrder", Tags: []string{tag}, Summary: "Order tickets and pay",
 		Status: 201, Permission: PermissionOrder, Errors: []int{409},
 	}, m.postOrder)
+	httpx.Handle(api, httpx.Route{
+		Method: "POST", Path: "/sales/orders/{id}/payments", ID: "payOrder", Tags: []string{tag}, SignedIn: true,
+		Summary: "Pay again after a failed payment", Errors: []int{404, 409, 412},
+	}, m.postPayment)
+	httpx.Handle(api, httpx.Route{
+		Method: "POST", Path: "/sales/orders/{id}/cancellation", ID: "cancelOrder", Tags: []string{tag}, SignedIn: true,
+		Summary: "Cancel an order that is not paid", Errors: []int{404, 409, 412},
+	}, m.postCancellation)
 	httpx.Handle(api, httpx.Route{
 		Method: "GET", Path: "/sales/orders", ID: "listOrders", Tags: []string{tag}, SignedIn: true,
 		Summary: "One's own orders; all of them for those who may see them",

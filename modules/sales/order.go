@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"example.com/plenary/platform/fault"
+	"example.com/plenary/platform/identity"
 	"example.com/plenary/platform/postgres"
 )
 
@@ -61,10 +62,14 @@ type Line struct {
 	UnitPrice Money
 }
 
-// InitiatePayment says that a payment is under way: from then on nothing but its outcome moves the order.
-func (o *Order) InitiatePayment(payment uuid.UUID) error {
+// InitiatePayment says that a payment is under way: from then on nothing but its outcome moves the order. It is
+// refused when the order's time is up, even if nobody has expired it yet.
+func (o *Order) InitiatePayment(payment uuid.UUID, now time.Time) error {
 	if o.Status != PendingPayment && o.Status != PaymentFailed {
 		return o.refuse()
+	}
+	if !now.Before(o.ExpiresOn) {
+		return errClosed
 	}
 	o.Status, o.PaymentID, o.FailureReason = PaymentInitiated, payment, ""
 	return nil
@@ -104,6 +109,16 @@ func (o *Order) ExtendAfterFailure(now time.Time, window time.Duration) error {
 	return nil
 }
 
+// Cancel ends an order that is not paid, because its customer says so. While a payment is under way it is
+// refused: the customer may have paid.
+func (o *Order) Cancel() error {
+	if o.Status != PendingPayment && o.Status != PaymentFailed {
+		return o.refuse()
+	}
+	o.Status = Cancelled
+	return nil
+}
+
 // Expire ends an unpaid order whose time is up. While a payment is under way it is not: its outcome decides.
 func (o *Order) Expire(now time.Time) error {
 	if o.Status != PendingPayment && o.Status != PaymentFailed {
@@ -116,12 +131,14 @@ func (o *Order) Expire(now time.Time) error {
 	return nil
 }
 
+var errClosed = fault.New(fault.Conflict, "sales.order_closed", "the order is closed")
+
 func (o *Order) refuse() error {
 	switch o.Status {
 	case Paid:
 		return fault.New(fault.Conflict, "sales.already_paid", "the order is paid already")
 	case Cancelled, Expired:
-		return fault.New(fault.Conflict, "sales.order_closed", "the order is closed")
+		return errClosed
 	case PaymentInitiated:
 		return fault.New(fault.Conflict, "sales.payment_in_progress", "a payment of the order is under way")
 	default:
@@ -148,6 +165,19 @@ var errNoOrder = fault.New(fault.NotFound, "sales.order_not_found", "there is no
 // loadOrder reads an order with its lines. NotFound ("sales.order_not_found").
 func loadOrder(ctx context.Context, r postgres.Reader, id uuid.UUID) (Order, error) {
 	return readOrder(ctx, r, id, "")
+}
+
+// lockOwnOrder is lockOrder for the customer of the order. To anybody else it does not exist.
+func lockOwnOrder(ctx context.Context, tx *postgres.Tx, id uuid.UUID) (Order, error) {
+	customer, ok := identity.PrincipalOf(ctx).UserID()
+	if !ok {
+		return Order{}, fault.New(fault.Unauthenticated, "unauthenticated", "sign in first")
+	}
+	o, err := lockOrder(ctx, tx, id)
+	if err == nil && o.CustomerID != customer {
+		return Order{}, errNoOrder
+	}
+	return o, err
 }
 
 // lockOrder is loadOrder that keeps others from changing the order until tx ends. Products are locked only

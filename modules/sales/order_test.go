@@ -17,7 +17,9 @@ func TestOrderTransitions(t *testing.T) {
 	now := time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
 	overdue := func(o *Order) error { return o.Expire(now.Add(time.Hour)) }
 	early := func(o *Order) error { return o.Expire(now) }
-	pay := func(o *Order) error { return o.InitiatePayment(other) }
+	pay := func(o *Order) error { return o.InitiatePayment(other, now) }
+	payLate := func(o *Order) error { return o.InitiatePayment(other, now.Add(time.Minute)) }
+	cancel := func(o *Order) error { return o.Cancel() }
 	approve := func(o *Order) error { return o.MarkPaid(current) }
 	stale := func(o *Order) error { return o.MarkPaid(other) }
 	decline := func(o *Order) error { return o.MarkPaymentFailed(current, "card_declined") }
@@ -32,6 +34,11 @@ func TestOrderTransitions(t *testing.T) {
 		want string // a status, or a code
 	}{
 		{PendingPayment, "pay", pay, string(PaymentInitiated)},
+		{PendingPayment, "pay when the time is up", payLate, closed},
+		{PendingPayment, "cancel", cancel, string(Cancelled)},
+		{PaymentInitiated, "cancel", cancel, busy},
+		{PaymentFailed, "cancel", cancel, string(Cancelled)},
+		{PaymentFailed, "pay when the time is up", payLate, closed},
 		{PendingPayment, "approve", approve, state},
 		{PendingPayment, "decline", decline, state},
 		{PendingPayment, "expire early", early, "sales.not_expired"},
@@ -53,7 +60,7 @@ func TestOrderTransitions(t *testing.T) {
 	}
 	for from, code := range map[Status]string{Paid: paid, Cancelled: closed, Expired: closed} {
 		for name, do := range map[string]func(*Order) error{
-			"pay": pay, "approve": approve, "decline": decline, "expire": overdue, "extend": extend,
+			"pay": pay, "cancel": cancel, "approve": approve, "decline": decline, "expire": overdue, "extend": extend,
 		} {
 			cases = append(cases, struct {
 				from Status

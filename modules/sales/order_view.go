@@ -4,6 +4,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"example.com/plenary/platform/httpx"
 )
 
 // OrderView is an order as the API shows it.
@@ -44,3 +46,6 @@ func viewOf(o Order) OrderView {
 	}
 	return v
 }
+
+// showOrder answers with an order as it stands.
+func showOrder(o Order) httpx.Response[OrderView] { return httpx.OK(viewOf(o)).WithVersion(o.Version) }

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"example.com/plenary/modules/sales/salesapi"
+	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/lease"
@@ -17,9 +19,9 @@ import (
 )
 
 // newPayment moves the order to a new payment, which is yet to be stored and asked for.
-func newPayment(o *Order, method string) (Charge, error) {
+func newPayment(o *Order, method string, now time.Time) (Charge, error) {
 	c := Charge{PaymentID: uuid.Must(uuid.NewV7()), OrderID: o.ID, Method: method, Amount: o.Total}
-	return c, o.InitiatePayment(c.PaymentID)
+	return c, o.InitiatePayment(c.PaymentID, now)
 }
 
 // storePayment stores a payment that is about to be asked for. In the same transaction settle_payment is
@@ -33,6 +35,44 @@ func (m *Module) storePayment(ctx context.Context, tx *postgres.Tx, c Charge) er
 	}
 	_, err = m.commands.Schedule(ctx, tx, SettlePayment{PaymentID: c.PaymentID}, settleAfter(m.gatewayTimeout))
 	return err
+}
+
+// checkMethod refuses what the gateway does not know.
+func (m *Module) checkMethod(method string) error {
+	var v fault.Violations
+	v.Check(m.gateway.Knows(method), "paymentMethod", "unknown_value", "is not a payment method")
+	return v.Err()
+}
+
+// pay asks the gateway and records what it says. Its silence is no failure of the order: that stays as it is, and
+// settle_payment asks again.
+func (m *Module) pay(ctx context.Context, c Charge) (Order, error) {
+	outcome, err := m.charge(ctx, c)
+	silent := err != nil
+	if silent {
+		m.logger.WarnContext(ctx, "the outcome of a payment is not known yet; it is asked for again",
+			slog.String("payment", c.PaymentID.String()), slog.Any("error", err))
+	}
+	return command.LastTx(ctx, m.source, func(ctx context.Context, tx *postgres.Tx) (Order, error) {
+		if silent {
+			return loadOrder(ctx, tx, c.OrderID)
+		}
+		return m.settle(ctx, tx, c, outcome)
+	})
+}
+
+// resume goes on with a payment that an earlier run of the same request began: the gateway answers the same
+// payment the same way.
+func (m *Module) resume(ctx context.Context, payment string) (Order, error) {
+	id, err := uuid.Parse(payment)
+	if err != nil {
+		return Order{}, fmt.Errorf("resume a payment: %w", err)
+	}
+	c, _, err := loadPayment(ctx, m.source, id)
+	if err != nil {
+		return Order{}, err
+	}
+	return m.pay(ctx, c)
 }
 
 // charge asks the gateway, within its time limit. It is called outside of any transaction.
@@ -88,15 +128,18 @@ func (m *Module) settle(ctx context.Context, tx *postgres.Tx, c Charge, outcome 
 	return o, saveOrder(ctx, tx, &o)
 }
 
-// loadInitiated reads a payment whose outcome is not recorded yet, and false if there is none.
-func loadInitiated(ctx context.Context, r postgres.Reader, id uuid.UUID) (Charge, bool, error) {
-	c := Charge{PaymentID: id}
-	err := r.QueryRow(ctx, `SELECT order_id, method, amount, currency FROM sales.payments WHERE id = $1 AND status = 'initiated'`, id).
-		Scan(&c.OrderID, &c.Method, &c.Amount.Amount, &c.Amount.Currency)
+// loadPayment reads a payment, and whether its outcome is still to be recorded.
+func loadPayment(ctx context.Context, r postgres.Reader, id uuid.UUID) (c Charge, open bool, err error) {
+	c = Charge{PaymentID: id}
+	err = r.QueryRow(ctx, `SELECT order_id, method, amount, currency, status = 'initiated' FROM sales.payments WHERE id = $1`, id).
+		Scan(&c.OrderID, &c.Method, &c.Amount.Amount, &c.Amount.Currency, &open)
 	if errors.Is(err, pgx.ErrNoRows) {
-		return Charge{}, false, nil
+		return Charge{}, false, fault.New(fault.NotFound, "sales.payment_not_found", "there is no such payment")
 	}
-	return c, err == nil, err
+	if err != nil {
+		return Charge{}, false, fmt.Errorf("read payment: %w", err)
+	}
+	return c, open, nil
 }
 
 // A payment or a mail waits for somebody else's system. One that is away for the night must not cost the

@@ -3,7 +3,6 @@ package sales
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"time"
 
 	"github.com/google/uuid"
@@ -48,49 +47,34 @@ func (c PlaceOrder) Validate() error {
 // expiry and the later look at the payment are one fact: they commit together, before the gateway is asked.
 // What happens after that, this process or settle_payment records.
 func (m *Module) placeOrder(ctx context.Context, cmd PlaceOrder) (Order, error) {
+	if payment, ok := command.Resumed(ctx); ok {
+		return m.resume(ctx, payment)
+	}
 	customer, ok := identity.PrincipalOf(ctx).UserID()
 	if !ok {
 		return Order{}, fault.New(fault.Forbidden, "sales.not_a_customer", "only a user can order")
 	}
-	if !m.gateway.Knows(cmd.PaymentMethod) {
-		var v fault.Violations
-		v.Add("paymentMethod", "unknown_value", "is not a payment method")
-		return Order{}, v.Err()
+	if err := m.checkMethod(cmd.PaymentMethod); err != nil {
+		return Order{}, err
 	}
-	var o Order
 	var c Charge
-	err := m.source.InTx(ctx, func(ctx context.Context, tx *postgres.Tx) (err error) {
-		if o, err = m.openOrder(ctx, tx, customer, cmd.Lines); err != nil {
-			return err
+	err := command.FirstTx(ctx, m.source, func(ctx context.Context, tx *postgres.Tx) (string, error) {
+		o, err := m.openOrder(ctx, tx, customer, cmd.Lines)
+		if err != nil {
+			return "", err
 		}
-		if c, err = newPayment(&o, cmd.PaymentMethod); err != nil {
-			return err
+		if c, err = newPayment(&o, cmd.PaymentMethod, o.CreatedOn); err != nil {
+			return "", err
 		}
 		if err := m.insertOrder(ctx, tx, &o); err != nil {
-			return err
+			return "", err
 		}
-		return m.storePayment(ctx, tx, c)
+		return c.PaymentID.String(), m.storePayment(ctx, tx, c)
 	})
 	if err != nil {
 		return Order{}, err
 	}
-	return m.pay(ctx, o, c)
-}
-
-// pay asks the gateway and records what it says. Its silence is no failure of the order: that stays as it is,
-// and settle_payment asks again.
-func (m *Module) pay(ctx context.Context, o Order, c Charge) (Order, error) {
-	outcome, err := m.charge(ctx, c)
-	if err != nil {
-		m.logger.WarnContext(ctx, "the outcome of a payment is not known yet; it is asked for again",
-			slog.String("payment", c.PaymentID.String()), slog.Any("error", err))
-		return o, nil
-	}
-	err = m.source.InTx(ctx, func(ctx context.Context, tx *postgres.Tx) (err error) {
-		o, err = m.settle(ctx, tx, c, outcome)
-		return err
-	})
-	return o, err
+	return m.pay(ctx, c)
 }
 
 // openOrder prices the lines from the catalogue and reserves the stock.
@@ -208,6 +192,7 @@ func (m *Module) postOrder(ctx context.Context, in postOrderInput) (httpx.Respon
 	for _, l := range in.Body.Lines {
 		cmd.Lines = append(cmd.Lines, OrderedLine(l))
 	}
-	o, err := m.PlaceOrder(ctx, cmd)
-	return httpx.Created("/api/v1/sales/orders/"+o.ID.String(), viewOf(o)).WithVersion(o.Version), err
+	return httpx.Act(ctx, m.PlaceOrder, cmd, func(o Order) httpx.Response[OrderView] {
+		return httpx.Created("/api/v1/sales/orders/"+o.ID.String(), viewOf(o)).WithVersion(o.Version)
+	})
 }

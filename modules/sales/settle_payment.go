@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"example.com/plenary/platform/command"
+	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/postgres"
 )
@@ -32,7 +33,11 @@ func settleAfter(gatewayTimeout time.Duration) internalcommand.When {
 // settlePayment runs outside of a transaction, because it asks the gateway, and may run more than once: the
 // gateway answers the same payment the same way.
 func (m *Module) settlePayment(ctx context.Context, cmd SettlePayment) error {
-	c, open, err := loadInitiated(ctx, m.source, cmd.PaymentID)
+	c, open, err := loadPayment(ctx, m.source, cmd.PaymentID)
+	if fault.KindOf(err) == fault.NotFound {
+		m.logger.InfoContext(ctx, "a payment that was to be settled is gone", slog.String("payment", cmd.PaymentID.String()))
+		return nil
+	}
 	if err != nil || !open {
 		return err
 	}
