@@ -36,18 +36,21 @@ type Customers interface {
 	Contact(ctx context.Context, id uuid.UUID) (name, email string, err error)
 }
 
+// orderMail is what the templates know.
 type orderMail struct {
-	Name, Number, Total, Reason, Link, Until string
-	Lines                                    []Line
+	Name, Number, Total, Link, Until string
+	Reason                           string // why a payment failed
+	Open                             bool   // the order can still be paid
+	Paid                             bool
+	Lines                            []Line
 }
 
-// mailAbout sends a mail about an order to its customer, unless wanted says that the order has moved on. A
-// missing order or customer is success: another attempt would find the same. A mail server that does not
-// answer is an error, and the command is tried again.
+// mailAbout sends a mail about an order to its customer. A missing order or customer is success: another attempt
+// would find the same. A mail server that does not answer is an error, and the command is tried again.
 //
 // The mail may leave twice, if the process dies after the server's answer and before the command is stamped
 // as done; both bear the same Message-ID, that of the command.
-func (m *Module) mailAbout(ctx context.Context, template string, id uuid.UUID, wanted func(Order) bool) error {
+func (m *Module) mailAbout(ctx context.Context, template string, id uuid.UUID, reason string) error {
 	o, err := loadOrder(ctx, m.source, id)
 	if fault.Is(err, errNoOrder.Code) {
 		m.logger.InfoContext(ctx, "no mail: the order is gone", slog.String("order", id.String()), slog.String("mail", template))
@@ -55,10 +58,6 @@ func (m *Module) mailAbout(ctx context.Context, template string, id uuid.UUID, w
 	}
 	if err != nil {
 		return err
-	}
-	if !wanted(o) {
-		m.logger.InfoContext(ctx, "no mail: the order has moved on", slog.String("order", o.Number), slog.String("mail", template))
-		return nil
 	}
 	name, email, err := m.customers.Contact(ctx, o.CustomerID)
 	if fault.KindOf(err) == fault.NotFound {
@@ -69,7 +68,8 @@ func (m *Module) mailAbout(ctx context.Context, template string, id uuid.UUID, w
 		return err
 	}
 	subject, text, html, err := m.mails.Render(template, orderMail{
-		Name: name, Number: o.Number, Total: o.Total.String(), Reason: reasonText(o.FailureReason), Lines: o.Lines,
+		Name: name, Number: o.Number, Total: o.Total.String(), Reason: reasonText(reason), Lines: o.Lines,
+		Open: o.Status == PaymentFailed, Paid: o.Status == Paid,
 		Link: m.baseURL + "/orders/" + o.ID.String(), Until: o.ExpiresOn.UTC().Format("2 January 2006, 15:04 UTC"),
 	})
 	if err != nil {

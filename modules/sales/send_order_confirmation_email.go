@@ -20,5 +20,5 @@ func (SendOrderConfirmationEmail) Policy() command.Policy {
 }
 
 func (m *Module) sendOrderConfirmationEmail(ctx context.Context, cmd SendOrderConfirmationEmail) error {
-	return m.mailAbout(ctx, "order_confirmed", cmd.OrderID, func(o Order) bool { return o.Status == Paid })
+	return m.mailAbout(ctx, "order_confirmed", cmd.OrderID, "")
 }

@@ -2,9 +2,12 @@ package sales
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/jackc/pgx/v5"
 
 	"example.com/plenary/platform/command"
 )
@@ -21,9 +24,12 @@ func (SendPaymentFailedEmail) Policy() command.Policy {
 }
 
 // sendPaymentFailedEmail runs outside of a transaction, because it talks to a mail server; see mailAbout for
-// what that means.
+// what that means. The mail is about the payment: a customer who has paid again by now is told both.
 func (m *Module) sendPaymentFailedEmail(ctx context.Context, cmd SendPaymentFailedEmail) error {
-	return m.mailAbout(ctx, "payment_failed", cmd.OrderID, func(o Order) bool {
-		return o.PaymentID == cmd.PaymentID && (o.Status == PaymentFailed || o.Status == Expired)
-	})
+	var reason string
+	err := m.source.QueryRow(ctx, `SELECT coalesce(reason, '') FROM sales.payments WHERE id = $1`, cmd.PaymentID).Scan(&reason)
+	if err != nil && !errors.Is(err, pgx.ErrNoRows) {
+		return fmt.Errorf("read payment: %w", err)
+	}
+	return m.mailAbout(ctx, "payment_failed", cmd.OrderID, reason)
 }
