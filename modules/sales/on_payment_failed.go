@@ -9,8 +9,8 @@ import (
 	"example.com/plenary/platform/postgres"
 )
 
-// onPaymentFailed has the customer told, now, and gives them more time. The order may have moved on since the
-// event: a customer who pays again at once gets no mail about what is past.
+// onPaymentFailed has the customer told, now, and gives them more time, unless the order has moved on since the
+// event: paid again, cancelled, expired.
 func (m *Module) onPaymentFailed(ctx context.Context, tx *postgres.Tx, event salesapi.PaymentFailed) error {
 	if _, err := m.commands.Schedule(ctx, tx, SendPaymentFailedEmail{OrderID: event.OrderID, PaymentID: event.PaymentID}); err != nil {
 		return err
