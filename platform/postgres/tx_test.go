@@ -84,6 +84,7 @@ func TestErrorPanicAndCancelRollBackAndLeakNothing(t *testing.T) {
 	s := open(t, postgrestest.Configured(func(c *postgres.Config) { c.MaxConns = 1 }))
 	hook := func(context.Context) { t.Error("a hook ran without a commit") }
 	boom := errors.New("boom")
+	session := postgrestest.Value[int](t, s, `SELECT pg_backend_pid()`)
 
 	err := s.InTx(context.Background(), func(ctx context.Context, tx *postgres.Tx) error {
 		tx.AfterCommit(hook)
@@ -121,6 +122,9 @@ func TestErrorPanicAndCancelRollBackAndLeakNothing(t *testing.T) {
 	}
 	if got := s.Database().Stat().Acquired; got != 0 {
 		t.Errorf("%d connections are still out", got)
+	}
+	if now := postgrestest.Value[int](t, s, `SELECT pg_backend_pid()`); now != session {
+		t.Error("a session was thrown away instead of being rolled back")
 	}
 }
 

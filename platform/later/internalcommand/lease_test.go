@@ -108,8 +108,11 @@ func TestLostLeaseCancelsTheRunAndFencesItOff(t *testing.T) {
 	started := make(chan struct{})
 	frozen.onCall = func(ctx context.Context, _ call) error {
 		close(started)
-		<-ctx.Done() // the lease is lost
-		return nil   // and the handler, obstinate, goes on to write
+		<-ctx.Done()
+		if !errors.Is(context.Cause(ctx), lease.ErrLost) {
+			t.Errorf("cancelled by %v", context.Cause(ctx))
+		}
+		return nil // and the handler, obstinate, goes on to write
 	}
 	id := frozen.schedule(call{"once"})
 	if _, err := frozen.runner.RunOnce(context.Background()); err != nil {
