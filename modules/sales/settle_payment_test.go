@@ -63,3 +63,41 @@ func TestSecondToSettleChangesNothing(t *testing.T) {
 		t.Errorf("%d events", n)
 	}
 }
+
+// slow is a gateway whose first answer takes its time.
+type slow struct {
+	sales.Gateway
+	calls   atomic.Int32
+	asked   chan struct{}
+	release chan struct{}
+}
+
+func (s *slow) Charge(ctx context.Context, c sales.Charge) (sales.Outcome, error) {
+	outcome, err := s.Gateway.Charge(ctx, c)
+	if s.calls.Add(1) == 1 {
+		close(s.asked)
+		<-s.release
+	}
+	return outcome, err
+}
+
+// While the customer waits for the gateway, settle_payment comes and records the outcome. The customer is told the
+// same, and nothing counts as failed.
+func TestSlowerOneReportsWhatTheFasterRecorded(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	g := &slow{Gateway: r.gateway, asked: make(chan struct{}), release: make(chan struct{})}
+	r.gateway = g
+	placed := make(chan sales.Order)
+	go func() { placed <- r.place("tok_visa") }()
+	<-g.asked
+	r.due("sales.settle_payment")
+	r.drain()
+	close(g.release)
+	if o := <-placed; o.Status != sales.Paid || r.dead() != 0 {
+		t.Errorf("%+v, %d failures", o, r.dead())
+	}
+	if n := postgrestest.Value[int](t, r.source, `SELECT count(*) FROM platform.events`); n != 1 {
+		t.Errorf("%d events", n)
+	}
+}
