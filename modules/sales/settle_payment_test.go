@@ -3,6 +3,7 @@ package sales_test
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"testing"
 
@@ -88,14 +89,19 @@ func TestSlowerOneReportsWhatTheFasterRecorded(t *testing.T) {
 	r := newRig(t)
 	g := &slow{Gateway: r.gateway, asked: make(chan struct{}), release: make(chan struct{})}
 	r.gateway = g
-	placed := make(chan sales.Order)
-	go func() { placed <- r.place("tok_visa") }()
+	var o sales.Order
+	var err error
+	var customer sync.WaitGroup
+	customer.Go(func() {
+		o, err = r.PlaceOrder(r.alice, sales.PlaceOrder{Lines: []sales.OrderedLine{{ProductID: pass, Quantity: 1}}, PaymentMethod: "tok_visa"})
+	})
 	<-g.asked
 	r.due("sales.settle_payment")
 	r.drain()
 	close(g.release)
-	if o := <-placed; o.Status != sales.Paid || r.dead() != 0 {
-		t.Errorf("%+v, %d failures", o, r.dead())
+	customer.Wait()
+	if err != nil || o.Status != sales.Paid || r.dead() != 0 {
+		t.Errorf("%+v, %v, %d failures", o, err, r.dead())
 	}
 	if n := postgrestest.Value[int](t, r.source, `SELECT count(*) FROM platform.events`); n != 1 {
 		t.Errorf("%d events", n)
