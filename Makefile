@@ -61,6 +61,11 @@ psql: withpg ## open psql on the running development database; ARGS="-c 'select 
 bench: programs ## run the benchmarks, one package after the other
 	@bin/withpg -- go test -p 1 -run '^$$' -bench . ./...
 
+# Not a part of the suite: what it measures means something only while nothing else runs on the machine.
+.PHONY: soak
+soak: programs ## load the program with 200 mixed requests a second for a minute: times by route, and leaks; ARGS="-soak 10m -rate 300"
+	@bin/withpg -- go test -v -count=1 -timeout 2h -tags soak -run '^TestSoak$$' ./cmd/app $(ARGS)
+
 .PHONY: build
 build: ## build bin/app
 	@go build -o bin/app ./cmd/app
@@ -80,3 +85,20 @@ programs: withpg
 .PHONY: withpg
 withpg:
 	@go build -o bin/withpg ./platform/devpg/withpg
+
+.PHONY: rename
+rename: ## give the module another path, in a clean tree: to=github.com/acme/app; force=1 if nothing could be undone
+	@scripts/rename $(if $(force),--force) "$(to)"
+
+# The Go tool does not see changes outside the module of a test, hence -count=1.
+.PHONY: lint-compose
+lint-compose: ## check compose.yaml and the Dockerfile, without a container engine
+	@cd tools/containers && go vet ./... && go run . ../.. && go test -count=1 ./...
+
+.PHONY: docs
+docs: ## write docs/reference and .env.example anew, from the program
+	@go test ./cmd/app -run Reference -args -update
+
+.PHONY: tour
+tour: ## follow the story of an order by curl, against the program that runs: at=http://127.0.0.1:8080
+	@scripts/tour "$(or $(at),http://127.0.0.1:8080)"

@@ -89,26 +89,34 @@ func watch(ctx context.Context, server *devpg.Server) error {
 	}
 }
 
+// banner is what development prints beyond the welcome.
 func banner(out io.Writer, config Config, address string) {
+	welcome(out, "http://"+address)
+	fmt.Fprintf(out, `  DATABASE_URL=%[1]q
+
+  a second replica:
+    DATABASE_URL=%[1]q DATA_DIR=%[2]q DEMO=true HTTP_ADDR=127.0.0.1:8081 bin/app serve
+
+  Stop with Ctrl-C. Everything is kept in %[2]s.
+
+`, string(config.DatabaseURL), config.DataDir)
+}
+
+// welcome says where the demo can be seen, and as whom.
+func welcome(out io.Writer, base string) {
 	var logins strings.Builder
 	for _, u := range demoUsers() {
 		fmt.Fprintf(&logins, "    %-20s %s\n", u.Email, u.Roles[0])
 	}
 	fmt.Fprintf(out, `
-Plenary runs at http://%[1]s
+Plenary runs at %[1]s
 
-  API          http://%[1]s/api/openapi.json
-  mail inbox   http://%[1]s/api/v1/demo/mail
-  metrics      http://%[1]s/metrics
+  console      %[1]s/ops
+  mail inbox   %[1]s/inbox
+  API          %[1]s/api/openapi.json
+  metrics      %[1]s/metrics
 
   logins, password %[2]q
 %[3]s
-  DATABASE_URL=%[4]q
-
-  a second replica:
-    DATABASE_URL=%[4]q DATA_DIR=%[5]q DEMO=true HTTP_ADDR=127.0.0.1:8081 bin/app serve
-
-  Stop with Ctrl-C. Everything is kept in %[5]s.
-
-`, address, demoPassword, logins.String(), string(config.DatabaseURL), config.DataDir)
+`, base, demoPassword, logins.String())
 }

@@ -6,6 +6,8 @@
 //	app migrate status   what is applied and what is not
 //	app seed             put the demo users and data in
 //	app map              commands, events, routes, from the live registries
+//	app doctor           what is wrong with ports, databases, configuration
+//	app healthcheck      whether the one that runs here is ready; for container engines
 package main
 
 import (
@@ -16,10 +18,12 @@ import (
 	"log/slog"
 	"os"
 	"strings"
+	_ "time/tzdata" // not every machine has time zones, and the image has no files
 
 	"github.com/caarlos0/env/v11"
 
 	"example.com/plenary/platform/fault"
+	"example.com/plenary/platform/host"
 	"example.com/plenary/platform/telemetry"
 )
 
@@ -32,12 +36,14 @@ func main() {
 	}
 }
 
-const usage = `usage: app dev | serve | migrate up | migrate status | seed | map
+const usage = `usage: app dev | serve | migrate up | migrate status | seed | map | doctor | healthcheck
   dev      run everything on a private PostgreSQL, with demo users and data
   serve    run in production; needs DATABASE_URL, and SMTP_URL unless DEMO=true
   migrate  up: bring the databases up to date; status: show what is applied
   seed     put the demo users and data in
-  map      list commands, events and routes`
+  map      list commands, events and routes
+  doctor   say what is wrong with ports, databases and configuration
+  healthcheck   ask the program that runs at HTTP_ADDR whether it is ready`
 
 var errUsage = errors.New(usage)
 
@@ -45,6 +51,9 @@ var errUsage = errors.New(usage)
 func run(ctx context.Context, args []string, environ map[string]string, out, logs io.Writer) error {
 	if len(args) == 0 {
 		return errUsage
+	}
+	if strings.Join(args, " ") == "doctor" { // also with a configuration that nothing else accepts
+		return runDoctor(ctx, environ, out)
 	}
 	config, err := readConfig(environ)
 	if err != nil {
@@ -56,7 +65,7 @@ func run(ctx context.Context, args []string, environ map[string]string, out, log
 	case "dev":
 		return runDev(ctx, config, logger, out)
 	case "serve":
-		return runServe(ctx, config, logger)
+		return runServe(ctx, config, logger, out)
 	case "migrate up":
 		return withDatabases(ctx, config, logger, func(d *databases) error { return d.migrate(ctx) })
 	case "migrate status":
@@ -65,6 +74,8 @@ func run(ctx context.Context, args []string, environ map[string]string, out, log
 		return runSeed(ctx, config, logger)
 	case "map":
 		return runMap(ctx, config, logger, out)
+	case "healthcheck":
+		return runHealthcheck(ctx, config, out)
 	case "help", "-h", "--help":
 		fmt.Fprintln(out, usage)
 		return nil
@@ -73,13 +84,19 @@ func run(ctx context.Context, args []string, environ map[string]string, out, log
 	}
 }
 
-func runServe(ctx context.Context, config Config, logger *slog.Logger) error {
+func runServe(ctx context.Context, config Config, logger *slog.Logger, out io.Writer) error {
 	if err := config.forServing(); err != nil {
 		return err
 	}
 	app, err := New(ctx, config, logger)
 	if err != nil {
 		return err
+	}
+	if config.Demo { // the last to start: what it names can be used at once
+		app.host.Add(host.Component{Name: "welcome", Start: func(context.Context) error {
+			welcome(out, config.BaseURL)
+			return nil
+		}})
 	}
 	return app.Run(ctx)
 }

@@ -99,7 +99,6 @@ func missing(place string, unfit []string) error {
 	return fault.Newf(fault.Unavailable, "postgres_missing",
 		"PostgreSQL's programs (initdb and postgres, version %d to %d) are needed and %s: "+
 			"install the package (Debian: apt-get install postgresql; macOS: brew install postgresql@%d), "+
-			"or run a server in a container (docker compose up -d --wait db) and set DATABASE_URL, "+
 			"or set DATABASE_URL to a server that you have (tests: TEST_DATABASE_URL, with a superuser)",
 		OldestMajor, NewestMajor, there, NewestMajor)
 }

@@ -29,7 +29,7 @@ func TestMissingProgramsAreOneLineWithTheChoices(t *testing.T) {
 	if fault.KindOf(err) != fault.Unavailable || !fault.Is(err, "postgres_missing") {
 		t.Fatalf("got %v", err)
 	}
-	for _, choice := range []string{"apt-get install postgresql", "docker compose up", "DATABASE_URL"} {
+	for _, choice := range []string{"apt-get install postgresql", "DATABASE_URL"} {
 		if !strings.Contains(err.Error(), choice) {
 			t.Errorf("%q does not name %q", err, choice)
 		}

@@ -4,7 +4,7 @@
 //
 // It makes the database NAME with the roles NAME_owner and NAME_app if they are missing, prints their addresses,
 // and stops with Ctrl-C. While it runs, the application does not start its own on the same folder; give it the
-// printed DATABASE_URL instead.
+// two printed variables instead: it works as the one role, and migrates as the other.
 package main
 
 import (
@@ -54,7 +54,7 @@ func run(ctx context.Context, dir, name string, out io.Writer) (err error) {
 	if err := server.Provision(starting, name, owner, app); err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "PostgreSQL %d on %s\nDATABASE_URL='%s'\nowner, for psql: '%s'\nCtrl-C stops it\n",
+	_, _ = fmt.Fprintf(out, "PostgreSQL %d on %s\nDATABASE_URL='%s'\nMIGRATION_DATABASE_URL='%s'\nCtrl-C stops it\n",
 		server.Version(), server.Dir(), server.URL(app, name), server.URL(owner, name))
 	select {
 	case <-ctx.Done():

@@ -37,26 +37,38 @@ func TestDatabaseRunsUntilItIsStopped(t *testing.T) {
 		_ = writer.CloseWithError(err)
 		ended <- err
 	}()
-	address := regexp.MustCompile(`^DATABASE_URL='(.*)'$`)
+	address := regexp.MustCompile(`^(MIGRATION_)?DATABASE_URL='(.*)'$`)
 	lines := bufio.NewScanner(reader)
-	var url string
-	for url == "" && lines.Scan() {
-		if match := address.FindStringSubmatch(lines.Text()); match != nil {
-			url = match[1]
+	var url, ownerURL string
+	for (url == "" || ownerURL == "") && lines.Scan() {
+		switch match := address.FindStringSubmatch(lines.Text()); {
+		case match == nil:
+		case match[1] == "":
+			url = match[2]
+		default:
+			ownerURL = match[2]
 		}
 	}
-	if url == "" {
-		t.Fatal(lines.Err())
+	if url == "" || ownerURL == "" {
+		t.Fatalf("it printed %q for the program and %q for the owner: %v", url, ownerURL, lines.Err())
 	}
 	go func() { _, _ = io.Copy(io.Discard, reader) }()
 
-	var who string
 	conn, err := pgx.Connect(t.Context(), url)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := conn.QueryRow(t.Context(), "select current_user || ' in ' || current_database()").Scan(&who); err != nil || who != "shop_app in shop" {
-		t.Errorf("%q, %v", who, err)
+	owner, err := pgx.Connect(t.Context(), ownerURL)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for whose, want := range map[*pgx.Conn]string{conn: "shop_app in shop, makes schemas: false", owner: "shop_owner in shop, makes schemas: true"} {
+		var who string
+		err := whose.QueryRow(t.Context(), `select current_user || ' in ' || current_database() || ', makes schemas: ' ||
+			has_database_privilege(current_database(), 'CREATE')::text`).Scan(&who)
+		if err != nil || who != want {
+			t.Errorf("%q, %v, not %q", who, err, want)
+		}
 	}
 	file, err := os.ReadFile(filepath.Join(dir, devpg.URLFile))
 	if err != nil || !strings.Contains(string(file), "user=shop_owner") {
