@@ -12,6 +12,7 @@
 //	   postgres       pools, transactions in plain sight, hooks around a commit, migrations
 //	   mail           one message over SMTP; inbox: the mail server of development
 //	   cache          results of queries, never a stale one after an eviction
+//	   ratelimit      who may do something again, and when
 //	3  command        the pipeline that every change of state goes through, inline or deferred
 //	   httpx          routes declared once, strict input, problem documents, OpenAPI
 //	   wake           "look at your tables", told to every replica

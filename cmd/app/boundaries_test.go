@@ -25,6 +25,7 @@ var ranks = map[string]int{
 	"cache":                 2,
 	"postgres":              2,
 	"mail":                  2,
+	"ratelimit":             2,
 	"postgres/postgrestest": 3,
 	"command":               3,
 	"wake":                  3,

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -13,6 +14,8 @@ import (
 	"github.com/caarlos0/env/v11"
 
 	"example.com/plenary/platform/fault"
+	"example.com/plenary/platform/httpx"
+	"example.com/plenary/platform/ratelimit"
 	"example.com/plenary/platform/telemetry"
 )
 
@@ -27,44 +30,60 @@ const (
 )
 
 // Config is everything that can be set, from the environment. It is checked as a whole before anything starts.
+// docs/reference/configuration.md and .env.example are made of it: `make docs`.
 type Config struct {
+	// Addresses.
 	HTTPAddr string `env:"HTTP_ADDR" envDefault:"127.0.0.1:8080"` // where to listen
-	BaseURL  string `env:"BASE_URL"`                              // where people reach the pages; default http://HTTP_ADDR
+	BaseURL  string `env:"BASE_URL"`                              // where people reach the pages, for links in mails; default http:// and HTTP_ADDR
 
+	// Databases.
 	DatabaseURL           telemetry.Secret `env:"DATABASE_URL"`            // the default database, for users, sessions and every module without its own
-	SalesDatabaseURL      telemetry.Secret `env:"SALES_DATABASE_URL"`      // a database of its own for a module
-	ConferenceDatabaseURL telemetry.Secret `env:"CONFERENCE_DATABASE_URL"` //
-	EngagementDatabaseURL telemetry.Secret `env:"ENGAGEMENT_DATABASE_URL"` //
+	SalesDatabaseURL      telemetry.Secret `env:"SALES_DATABASE_URL"`      // a database of its own for Sales; default: the same as DATABASE_URL
+	ConferenceDatabaseURL telemetry.Secret `env:"CONFERENCE_DATABASE_URL"` // the same for Conference, once there is such a module
+	EngagementDatabaseURL telemetry.Secret `env:"ENGAGEMENT_DATABASE_URL"` // the same for Engagement, once there is such a module
 
-	// The owner of the schemas, who migrates; default: the same as the one who works.
-	MigrationDatabaseURL           telemetry.Secret `env:"MIGRATION_DATABASE_URL"`
-	SalesMigrationDatabaseURL      telemetry.Secret `env:"SALES_MIGRATION_DATABASE_URL"`
-	ConferenceMigrationDatabaseURL telemetry.Secret `env:"CONFERENCE_MIGRATION_DATABASE_URL"`
-	EngagementMigrationDatabaseURL telemetry.Secret `env:"ENGAGEMENT_MIGRATION_DATABASE_URL"`
+	// Databases, as their owner.
+	MigrationDatabaseURL           telemetry.Secret `env:"MIGRATION_DATABASE_URL"`            // as the owner of the schemas, who migrates; default: the same as DATABASE_URL
+	SalesMigrationDatabaseURL      telemetry.Secret `env:"SALES_MIGRATION_DATABASE_URL"`      // the owner's for that module's database; default: the same as SALES_DATABASE_URL
+	ConferenceMigrationDatabaseURL telemetry.Secret `env:"CONFERENCE_MIGRATION_DATABASE_URL"` // the owner's for that module's database; default: the same as CONFERENCE_DATABASE_URL
+	EngagementMigrationDatabaseURL telemetry.Secret `env:"ENGAGEMENT_MIGRATION_DATABASE_URL"` // the owner's for that module's database; default: the same as ENGAGEMENT_DATABASE_URL
 
-	MaxConns int `env:"DATABASE_MAX_CONNS" envDefault:"16"` // connections a database for the modules' work; four more are kept apart
+	// Connections.
+	MaxConns int `env:"DATABASE_MAX_CONNS" envDefault:"16"` // connections a database for the modules' work, 2 to 1000; a few more are kept apart for claims and the listener
 
+	// Development and demo.
 	DataDir string `env:"DATA_DIR" envDefault:".data"` // what dev and the built-in inbox keep
 	Demo    bool   `env:"DEMO"`                        // demo users, data, switches and the built-in inbox
 
-	SMTPURL  telemetry.Secret `env:"SMTP_URL"` // smtps://user:pass@host:465, smtp://host:587; ?tls=opportunistic or none loosens it
-	MailFrom string           `env:"MAIL_FROM" envDefault:"Plenary <tickets@plenary.example>"`
+	// Mail.
+	SMTPURL  telemetry.Secret `env:"SMTP_URL"`                                                 // where mail goes: smtps://user:pass@host:465, or smtp://host:587 with STARTTLS; ?tls=opportunistic or ?tls=none loosens it
+	MailFrom string           `env:"MAIL_FROM" envDefault:"Plenary <tickets@plenary.example>"` // the sender of every mail
 
-	OrderExpiresAfter time.Duration `env:"ORDER_EXPIRES_AFTER" envDefault:"30m"` // how long an order waits for its payment
-	GatewayTimeout    time.Duration `env:"GATEWAY_TIMEOUT" envDefault:"5s"`      // one call to the payment gateway
+	// Orders and payments.
+	OrderExpiresAfter time.Duration `env:"ORDER_EXPIRES_AFTER" envDefault:"30m"` // how long an order waits for its payment, 1s to 24h
+	GatewayTimeout    time.Duration `env:"GATEWAY_TIMEOUT" envDefault:"5s"`      // one call to the payment gateway, 100ms to 8s
 
-	Role         Role          `env:"PROCESS_ROLE" envDefault:"all"`
-	Lease        time.Duration `env:"LEASE" envDefault:"30s"`         // how long a claim holds without being renewed
-	SafetyPoll   time.Duration `env:"SAFETY_POLL" envDefault:"30s"`   // the net under lost wake-ups
-	UnknownGrace time.Duration `env:"UNKNOWN_GRACE" envDefault:"30s"` // before work that no replica knows is dead-lettered
-	StopGrace    time.Duration `env:"STOP_GRACE" envDefault:"7s"`     // for running work, when the process is told to stop
-	Workers      int           `env:"WORKERS" envDefault:"16"`        // commands that run at once, and as many deliveries
+	// Work.
+	Role         Role          `env:"PROCESS_ROLE" envDefault:"all"`  // all, web (serves HTTP, works nothing off) or worker (works; of HTTP it has the probes and metrics)
+	Lease        time.Duration `env:"LEASE" envDefault:"30s"`         // how long a claim holds without being renewed, 1s to 1h
+	SafetyPoll   time.Duration `env:"SAFETY_POLL" envDefault:"30s"`   // the net under lost wake-ups, 1s to 1h
+	UnknownGrace time.Duration `env:"UNKNOWN_GRACE" envDefault:"30s"` // before work that no replica knows is dead-lettered, 0s to 24h
+	StopGrace    time.Duration `env:"STOP_GRACE" envDefault:"7s"`     // for running work, when the process is told to stop, 0s to 7s
+	Workers      int           `env:"WORKERS" envDefault:"16"`        // commands that run at once, and as many deliveries, 1 to 1000
 
+	// HTTP.
 	TrustedOrigins []string `env:"TRUSTED_ORIGINS"` // other origins that may act by cookie, separated by commas
-	SecureCookies  bool     `env:"SECURE_COOKIES"`  // TLS ends in front of us
+	TrustedProxies []string `env:"TRUSTED_PROXIES"` // networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, like 10.0.0.0/8
+	SecureCookies  bool     `env:"SECURE_COOKIES"`  // true if TLS ends in front of the program
 	Features       string   `env:"FEATURES"`        // switches, like "name=off,other=on"
 
-	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`
+	// Rate limits.
+	RateLimitUser    ratelimit.Rate `env:"RATE_LIMIT_USER" envDefault:"100/s burst 200"`    // requests of one user
+	RateLimitAddress ratelimit.Rate `env:"RATE_LIMIT_ADDRESS" envDefault:"300/s burst 600"` // anonymous requests from one network
+	RateLimitLogin   ratelimit.Rate `env:"RATE_LIMIT_LOGIN" envDefault:"10/min burst 20"`   // sign-ins that fail, from one network
+
+	// Log.
+	LogLevel  slog.Level `env:"LOG_LEVEL" envDefault:"info"`  // debug, info, warn or error
 	LogFormat string     `env:"LOG_FORMAT" envDefault:"text"` // text or json
 }
 
@@ -92,6 +111,11 @@ func (c Config) validate() error {
 	check(err == nil, "HTTP_ADDR must look like 127.0.0.1:8080")
 	base, err := url.Parse(c.BaseURL)
 	check(err == nil && (base.Scheme == "http" || base.Scheme == "https") && base.Host != "", "BASE_URL must look like https://tickets.example.com")
+	_, err = httpx.ParseProxies(c.TrustedProxies)
+	check(err == nil, "TRUSTED_PROXIES must be addresses or networks like 10.0.0.0/8, and not all of them")
+	for _, origin := range c.TrustedOrigins {
+		check(http.NewCrossOriginProtection().AddTrustedOrigin(origin) == nil, "TRUSTED_ORIGINS must be origins like https://app.example.com")
+	}
 	check(c.MaxConns >= 2 && c.MaxConns <= 1000, "DATABASE_MAX_CONNS must be 2 to 1000")
 	check(c.Workers >= 1 && c.Workers <= 1000, "WORKERS must be 1 to 1000")
 	for _, d := range []struct {

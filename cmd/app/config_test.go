@@ -30,6 +30,7 @@ func TestBadConfigurationIsRefusedWithItsName(t *testing.T) {
 		"HTTP_ADDR": "8080", "BASE_URL": "tickets", "ORDER_EXPIRES_AFTER": "-1m", "LEASE": "10ms", "GATEWAY_TIMEOUT": "1h",
 		"PROCESS_ROLE": "boss", "LOG_FORMAT": "xml", "LOG_LEVEL": "loud", "DEMO": "maybe", "WORKERS": "0", "DATABASE_MAX_CONNS": "1",
 		"STOP_GRACE": "1m", "UNKNOWN_GRACE": "-1s", "SAFETY_POLL": "0s",
+		"TRUSTED_PROXIES": "10.0.0.0/8,everybody", "TRUSTED_ORIGINS": "app.example.com", "RATE_LIMIT_USER": "much", "RATE_LIMIT_ADDRESS": "0/s", "RATE_LIMIT_LOGIN": "10/fortnight",
 	} {
 		_, err := readConfig(map[string]string{name: value})
 		field := strings.ReplaceAll(strings.ToLower(name), "_", "")

@@ -5,6 +5,7 @@ import (
 	"context"
 	"log/slog"
 	"net/http"
+	"net/netip"
 	"slices"
 	"strings"
 	"sync"
@@ -32,10 +33,11 @@ type Config struct {
 	Authenticator Authenticator         // nil: every token is unknown
 	Permissions   *identity.Permissions // needed as soon as a route names one
 
-	Timeout        time.Duration // for a request; 30 s if zero
-	TrustedOrigins []string      // other origins that may change state by cookie, as "https://app.example.com"
-	SecureCookies  bool          // TLS ends before us: cookies are Secure even on a plain connection
-	ContentPolicy  string        // Content-Security-Policy; DefaultContentPolicy if empty
+	Timeout        time.Duration  // for a request; 30 s if zero
+	TrustedOrigins []string       // other origins that may change state by cookie, as "https://app.example.com"
+	TrustedProxies []netip.Prefix // whose X-Forwarded-For and X-Forwarded-Proto are believed; see ParseProxies
+	SecureCookies  bool           // TLS ends before us: cookies are Secure even on a plain connection
+	ContentPolicy  string         // Content-Security-Policy; DefaultContentPolicy if empty
 
 	// Log gets one line a request; slog.Default() if nil. The correlation id, the trace and the user are in the
 	// context of the line: a logger of package telemetry writes them.

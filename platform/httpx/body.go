@@ -57,10 +57,10 @@ func (f *bodyField) raw(w http.ResponseWriter, r *http.Request) ([]byte, error) 
 		return data, nil
 	case tooLarge(err):
 		return nil, errTooLarge
+	case errors.Is(err, os.ErrDeadlineExceeded): // the server's ReadTimeout; it ends the request's context, too
+		return nil, errTooSlow
 	case errors.Is(r.Context().Err(), context.Canceled):
 		return nil, err // the client has gone: no complaint will reach it
-	case errors.Is(err, os.ErrDeadlineExceeded): // the server's ReadTimeout
-		return nil, &StatusError{Status: http.StatusRequestTimeout, Code: "body_too_slow", Message: "the body did not arrive in time"}
 	default:
 		return nil, invalid("", "syntax", "the body broke off")
 	}
@@ -93,6 +93,10 @@ func (f *bodyField) decode(raw []byte, in reflect.Value) error {
 
 var errTooLarge = &StatusError{
 	Status: http.StatusRequestEntityTooLarge, Code: "body_too_large", Message: "the body has more than 1 MiB",
+}
+
+var errTooSlow = &StatusError{
+	Status: http.StatusRequestTimeout, Code: "body_too_slow", Message: "the body did not arrive in time",
 }
 
 func tooLarge(err error) bool {

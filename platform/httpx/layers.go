@@ -21,7 +21,8 @@ type layer struct {
 // layers is what a request passes, outermost first.
 func (a *API) layers() []layer {
 	return []layer{
-		{"correlation", false, correlate},              // first: every later line and answer bears the id
+		{"location", false, a.locate},                  // first: cookies, headers and limits go by it
+		{"correlation", false, correlate},              // every later line and answer bears the id
 		{"trace", false, continueTrace},                // so that its lines bear it too
 		{"security headers", false, a.securityHeaders}, // before anything can answer
 		{"access log", false, a.record},                // sees what recovery answers
@@ -72,9 +73,18 @@ func continueTrace(next http.Handler) http.Handler {
 const DefaultContentPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; " +
 	"font-src 'self'; connect-src 'self'; manifest-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
+// SecurityHeaders gives the answers of a handler that is not served through the API the headers that the API's
+// own have.
+func (a *API) SecurityHeaders(next http.Handler) http.Handler {
+	return a.locate(a.securityHeaders(next))
+}
+
 func (a *API) securityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
+		if r.TLS != nil || a.config.SecureCookies {
+			h.Set("Strict-Transport-Security", "max-age=31536000") // of this host alone: its siblings are not ours
+		}
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "same-origin")

@@ -22,7 +22,7 @@ import (
 func TestOrderOfLayers(t *testing.T) {
 	t.Parallel()
 	want := []string{
-		"correlation", "trace", "security headers", "access log", "recovery",
+		"location", "correlation", "trace", "security headers", "access log", "recovery",
 		"cross-origin", "authentication", "limit", "timeout",
 	}
 	if got := newShop(t).LayerNames(); !slices.Equal(got, want) {

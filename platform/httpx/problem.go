@@ -64,7 +64,7 @@ const statusClientGone = 499
 func WriteProblem(w http.ResponseWriter, r *http.Request, err error) {
 	entry := entryOf(r.Context())
 	entry.err = err
-	entry.clientGone = errors.Is(r.Context().Err(), context.Canceled) && entry.stack == ""
+	entry.clientGone = errors.Is(r.Context().Err(), context.Canceled) && entry.stack == "" && !errors.Is(err, errTooSlow)
 	switch {
 	case entry.begun():
 		panic(http.ErrAbortHandler)

@@ -99,12 +99,15 @@ func repeatable(err error) bool {
 	switch Code(err) {
 	case serializationFailure, deadlockDetected:
 		return true
-	case cachedPlanChanged:
-		// A migration changed a table under a prepared statement; the driver has forgotten it by now.
-		return strings.Contains(err.Error(), "cached plan")
 	default:
-		return false
+		return planChanged(err)
 	}
+}
+
+// planChanged reports whether a migration changed a table under a prepared statement. The driver has forgotten the
+// statement by the time that its rows are closed.
+func planChanged(err error) bool {
+	return Code(err) == cachedPlanChanged && strings.Contains(err.Error(), "cached plan")
 }
 
 // brokenPipe covers the driver's errors for a connection that was lost earlier; they have no type.

@@ -34,12 +34,13 @@ func (s *Source) Query(ctx context.Context, sql string, args ...any) (pgx.Rows, 
 	if err != nil {
 		return nil, err
 	}
-	rows, err := conn.Query(ctx, sql, args...)
+	ask := func() (pgx.Rows, error) { return conn.Query(ctx, sql, args...) }
+	rows, err := ask()
 	if err != nil {
 		conn.Release()
 		return nil, Fault(err)
 	}
-	return &releasingRows{Rows: rows, conn: conn}, nil
+	return &releasingRows{Rows: rows, conn: conn, again: ask}, nil
 }
 
 // QueryRow reads one row outside a transaction. Errors, pgx.ErrNoRows among them, come from Scan.
@@ -65,15 +66,27 @@ func (s *Source) Batch(ctx context.Context, batch *pgx.Batch, read func(results 
 	return Fault(results.Close())
 }
 
-// releasingRows gives its connection back as soon as nothing more can be read from it.
+// releasingRows gives its connection back as soon as nothing more can be read from it. A read whose prepared
+// statement a migration has made useless is asked for again: nobody has seen any of it.
 type releasingRows struct {
 	pgx.Rows
-	conn *pgxpool.Conn
+	conn  *pgxpool.Conn
+	again func() (pgx.Rows, error) // nil once a row has been read
+	tries int
 }
 
 func (r *releasingRows) Next() bool {
 	if r.Rows.Next() {
+		r.again = nil
 		return true
+	}
+	if r.again != nil && r.tries < maxTries && planChanged(r.Err()) {
+		r.tries++
+		r.Rows.Close()
+		if rows, err := r.again(); err == nil {
+			r.Rows = rows
+			return r.Next()
+		}
 	}
 	r.Close()
 	return false

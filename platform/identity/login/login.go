@@ -1,6 +1,7 @@
 package login
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"crypto/sha256"
@@ -18,9 +19,6 @@ import (
 	"example.com/plenary/platform/postgres"
 )
 
-// maxPassword bounds what is hashed; nobody types more.
-const maxPassword = 1024
-
 // Deps is what the service needs.
 type Deps struct {
 	Source      *postgres.Source // of the default database, named "platform"
@@ -28,6 +26,7 @@ type Deps struct {
 	Permissions *identity.Permissions
 	// SessionLength is how long a sign-in lasts; 0 means 30 days.
 	SessionLength time.Duration
+	Limits        Limits // for guessing; DefaultLimits if zero
 }
 
 // Service signs users in and out. It is safe for concurrent use.
@@ -40,15 +39,8 @@ type Service struct {
 	permissions *identity.Permissions
 	length      time.Duration
 	hasher      *hasher
+	attempts    *attempts
 	decoy       string // the hash that an unknown address is compared with
-}
-
-// User is somebody who can sign in.
-type User struct {
-	ID    uuid.UUID
-	Email string
-	Name  string
-	Roles []string
 }
 
 // Session is a sign-in. Token is shown this once.
@@ -60,7 +52,10 @@ type Session struct {
 
 // New returns a service, and registers its commands with the pipeline.
 func New(d Deps) (*Service, error) {
-	s := &Service{source: d.Source, permissions: d.Permissions, length: d.SessionLength, hasher: newHasher(max(2, runtime.NumCPU()))}
+	s := &Service{
+		source: d.Source, permissions: d.Permissions, length: d.SessionLength, hasher: newHasher(max(2, runtime.NumCPU())),
+		attempts: newAttempts(cmp.Or(d.Limits, DefaultLimits())),
+	}
 	if s.length == 0 {
 		s.length = 30 * 24 * time.Hour
 	}
@@ -85,8 +80,13 @@ func (SignIn) Policy() command.Policy {
 var errCredentials = fault.New(fault.Unauthenticated, "invalid_credentials", "the address or the password is wrong")
 
 // signIn compares hashes outside of a transaction: that takes long enough to be counted as a call elsewhere.
+// An address that nobody has goes the same way as one with a wrong password, to the hash and back.
 func (s *Service) signIn(ctx context.Context, cmd SignIn) (Session, error) {
-	u, stored, err := s.byEmail(ctx, cmd.Email)
+	who := attemptOf(ctx, cmd.Email)
+	if err := s.attempts.refuse(who); err != nil { // before it waits in line with those who may
+		return Session{}, err
+	}
+	u, stored, err := s.byEmail(ctx, s.source, cmd.Email)
 	known := err == nil
 	if errors.Is(err, pgx.ErrNoRows) {
 		stored, err = s.decoy, nil
@@ -94,29 +94,51 @@ func (s *Service) signIn(ctx context.Context, cmd SignIn) (Session, error) {
 	if err != nil {
 		return Session{}, fmt.Errorf("read user: %w", err)
 	}
-	match, err := s.hasher.verify(ctx, cmd.Password[:min(len(cmd.Password), maxPassword)], stored)
+	match, err := s.try(ctx, who, known, cmd.Password, stored)
 	if err != nil {
-		return Session{}, err
+		return Session{}, fmt.Errorf("compare the password of user %s: %w", u.ID, err)
 	}
-	if !known || !match || len(cmd.Password) > maxPassword {
+	if !match {
 		return Session{}, errCredentials
 	}
 	session := Session{Token: rand.Text() + rand.Text(), User: u}
 	err = s.source.InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
-		if _, err := tx.Exec(ctx, `DELETE FROM platform.sessions WHERE token_hash = $1`, hashOf(cmd.Replaces)); err != nil {
+		if err := s.signOut(ctx, tx, SignOut{Token: cmd.Replaces}); err != nil {
 			return err
 		}
 		return tx.QueryRow(ctx, `
 			INSERT INTO platform.sessions (token_hash, user_id, expires_on) VALUES ($1, $2, now() + $3::interval) RETURNING expires_on`,
 			hashOf(session.Token), u.ID, s.length).Scan(&session.ExpiresOn)
 	})
-	return session, err
+	if postgres.Code(err) == postgres.ForeignKeyViolation { // the user was removed meanwhile
+		return Session{}, errCredentials
+	}
+	if err != nil {
+		return Session{}, fmt.Errorf("begin session: %w", err)
+	}
+	return session, nil
 }
 
-func (s *Service) byEmail(ctx context.Context, email string) (u User, hash string, err error) {
-	err = s.source.QueryRow(ctx, `SELECT id, email, name, roles, password_hash FROM platform.users WHERE lower(email) = lower($1)`, email).
-		Scan(&u.ID, &u.Email, &u.Name, &u.Roles, &hash)
-	return u, hash, err
+// try is one attempt: it compares the password, and takes note of what came of it.
+func (s *Service) try(ctx context.Context, who attempt, known bool, password, stored string) (match bool, err error) {
+	if err := s.hasher.enter(ctx); err != nil {
+		return false, err
+	}
+	defer s.hasher.leave()
+	if err := s.attempts.begin(who); err != nil {
+		return false, err
+	}
+	match, err = s.hasher.verify(password[:min(len(password), maxPassword)], stored)
+	match = match && known && len(password) <= maxPassword
+	switch {
+	case err != nil:
+		s.attempts.withdraw(who)
+	case match:
+		s.attempts.succeed(who)
+	default:
+		s.attempts.fail(who)
+	}
+	return match, err
 }
 
 // SignOut ends the session of a token. A token that is unknown is ended already.

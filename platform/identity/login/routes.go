@@ -65,12 +65,14 @@ type postLogoutInput struct {
 	Bearer  string `header:"Authorization"`
 }
 
+// postLogout ends the session that the request came by: the bearer token's if there is one, which leaves a
+// cookie alone, and else the cookie's.
 func (s *Service) postLogout(ctx context.Context, in postLogoutInput) (httpx.Response[httpx.Empty], error) {
-	token := in.Session
-	if bearer, ok := strings.CutPrefix(in.Bearer, "Bearer "); ok {
-		token = bearer
+	scheme, bearer, _ := strings.Cut(in.Bearer, " ")
+	if strings.EqualFold(scheme, "Bearer") {
+		return httpx.NoContent(), s.SignOut(ctx, SignOut{Token: strings.TrimSpace(bearer)})
 	}
-	err := s.SignOut(ctx, SignOut{Token: token})
+	err := s.SignOut(ctx, SignOut{Token: in.Session})
 	return httpx.NoContent().WithCookie(httpx.EndSessionCookie()), err
 }
 
@@ -84,5 +86,7 @@ func (s *Service) getMe(ctx context.Context, _ struct{}) (httpx.Response[UserVie
 }
 
 func (s *Service) view(u User) UserView {
-	return UserView{ID: u.ID, Email: u.Email, Name: u.Name, Roles: u.Roles, Permissions: s.permissions.Of(identity.User(u.ID, u.Roles...))}
+	return UserView{
+		ID: u.ID, Email: u.Email, Name: u.Name, Roles: u.Roles, Permissions: s.permissions.Of(identity.User(u.ID, u.Roles...)),
+	}
 }

@@ -1,0 +1,216 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"example.com/plenary/platform/devpg/pgtest"
+	"example.com/plenary/platform/postgres"
+	"example.com/plenary/platform/postgres/postgrestest"
+)
+
+// writes says how to call each route that may change something: with what, and what the answer may be. It makes what
+// it needs for that beforehand.
+var writes = map[string]func(c client) (path string, body any, statuses []int){
+	"POST /api/v1/auth/login": func(client) (string, any, []int) {
+		return "/auth/login", map[string]string{"email": "alice@example.com", "password": "demo"}, []int{200}
+	},
+	"POST /api/v1/auth/logout": func(client) (string, any, []int) { return "/auth/logout", nil, []int{204, 401} },
+	"POST /api/v1/sales/orders": func(client) (string, any, []int) {
+		return "/sales/orders", orderOf(1, "tok_declined"), []int{201}
+	},
+	"POST /api/v1/sales/orders/{id}/payments": func(c client) (string, any, []int) {
+		return "/sales/orders/" + c.order(1, "tok_declined").ID + "/payments", map[string]string{"paymentMethod": "tok_visa"}, []int{200}
+	},
+	"POST /api/v1/sales/orders/{id}/cancellation": func(c client) (string, any, []int) {
+		return "/sales/orders/" + c.order(1, "tok_declined").ID + "/cancellation", nil, []int{200}
+	},
+	"POST /api/v1/ops/internal-commands/requeue": requeueNothing("/ops/internal-commands/requeue"),
+	"POST /api/v1/ops/outbox/requeue":            requeueNothing("/ops/outbox/requeue"),
+}
+
+func requeueNothing(path string) func(client) (string, any, []int) {
+	return func(client) (string, any, []int) { return path, map[string]any{"all": true, "expected": 0}, []int{200} }
+}
+
+// Twice as many requests as connections, at each route that writes, while the workers want connections, too: all
+// of them end, and none because it waited for a connection that it held itself.
+func TestFewConnections(t *testing.T) {
+	t.Parallel()
+	for _, size := range []int{2, 4} {
+		t.Run(fmt.Sprint(size), func(t *testing.T) {
+			t.Parallel()
+			w := newWorld(t, true)
+			r := w.start("DATABASE_MAX_CONNS", fmt.Sprint(size), "RATE_LIMIT_USER", "off")
+			postgrestest.Exec(t, w.sales, `UPDATE sales.products SET available = 1000000`)
+			for _, route := range r.app.api.Routes() {
+				if route.Method == http.MethodGet {
+					continue
+				}
+				prepare := writes[route.Method+" "+route.Path]
+				if prepare == nil {
+					t.Errorf("%s %s: how is it called? Add it to the table.", route.Method, route.Path)
+					continue
+				}
+				for range 3 {
+					atOnce(t, r, 2*size, route.Method, prepare)
+				}
+			}
+			w.within("quiet", w.settled)
+			r.nothingHeld(t)
+		})
+	}
+}
+
+// atOnce sends n requests at the same moment, each by a session of its own.
+func atOnce(t *testing.T, r *replica, n int, method string, prepare func(c client) (string, any, []int)) {
+	t.Helper()
+	by := r.as("ada@example.com")
+	var all, ready sync.WaitGroup
+	ready.Add(n)
+	for range n {
+		path, body, statuses := prepare(by)
+		all.Go(func() {
+			ready.Done()
+			ready.Wait()
+			status, _, answer, err := by.try(method, path, body)
+			for _, s := range statuses {
+				if s == status {
+					return
+				}
+			}
+			t.Errorf("%s %s: %d %s, %v", method, path, status, answer, err)
+		})
+	}
+	all.Wait()
+}
+
+// super is the database with the rights to break it.
+func (w *world) super() *postgres.Source {
+	w.t.Helper()
+	return postgrestest.Connect(w.t, postgres.Config{
+		URL: pgtest.AsSuperuser(w.t, w.sales.Database().URL()), Application: "super", StatementTimeout: time.Minute,
+	}).Source("super")
+}
+
+// slow makes every new row of a table take some time.
+func (w *world) slow(super *postgres.Source, table string, seconds float64) (heal func()) {
+	w.t.Helper()
+	postgrestest.Exec(w.t, super, `CREATE SCHEMA IF NOT EXISTS trap`)
+	postgrestest.Exec(w.t, super, `GRANT USAGE ON SCHEMA trap TO public`)
+	postgrestest.Exec(w.t, super, fmt.Sprintf(`CREATE OR REPLACE FUNCTION trap.slow() RETURNS trigger LANGUAGE plpgsql AS $$
+		BEGIN PERFORM pg_sleep(%f); RETURN NEW; END $$`, seconds))
+	postgrestest.Exec(w.t, super, `CREATE TRIGGER slow BEFORE INSERT ON `+table+` FOR EACH ROW EXECUTE FUNCTION trap.slow()`)
+	return func() { postgrestest.Exec(w.t, super, `DROP TRIGGER slow ON `+table) }
+}
+
+// whole requires that whatever of an order is there, all of it is.
+func (w *world) whole() {
+	w.t.Helper()
+	half := postgrestest.Value[int](w.t, w.sales, `SELECT count(*) FROM sales.orders o
+		WHERE NOT EXISTS (SELECT FROM sales.order_lines WHERE order_id = o.id) OR NOT EXISTS (SELECT FROM sales.payments WHERE order_id = o.id)
+			OR 2 > (SELECT count(*) FROM platform.internal_commands WHERE name IN ('sales.expire_unpaid_order', 'sales.settle_payment')
+				AND (payload::text LIKE '%' || o.id || '%' OR payload::text LIKE '%' || o.payment_id || '%'))`)
+	if half != 0 {
+		w.t.Errorf("%d orders are half there", half)
+	}
+}
+
+// Two hundred clients leave in the middle of a transaction, and then the database ends every session in the middle
+// of fifty: no connection stays away, nothing is half written, and the next request works.
+func TestClientsAndSessionsThatGoAway(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	r := w.start("RATE_LIMIT_USER", "off", "LEASE", "2s")
+	alice := r.as("alice@example.com")
+	postgrestest.Exec(t, w.sales, `UPDATE sales.products SET available = 1000000`)
+	super := w.super()
+
+	heal := w.slow(super, "sales.orders", 0.3)
+	var clients sync.WaitGroup
+	for range 200 {
+		clients.Go(func() { alice.leaveAfter(100 * time.Millisecond) })
+	}
+	clients.Wait()
+	r.nothingHeld(t)
+	heal()
+	w.whole()
+	alice.order(1, "tok_visa")
+
+	heal = w.slow(super, "sales.orders", 0.1)
+	answers := make(chan string, 50)
+	for range 50 {
+		clients.Go(func() {
+			status, header, answer, err := alice.try("POST", "/sales/orders", orderOf(1, "tok_declined"))
+			if err != nil || status != http.StatusCreated && (status != http.StatusServiceUnavailable || header.Get("Retry-After") == "") {
+				answers <- fmt.Sprintf("%d %s %v", status, answer, err)
+			}
+		})
+	}
+	const writing = ` FROM pg_stat_activity WHERE application_name LIKE 'plenary%' AND datname = current_database()`
+	w.within("writes under way", func() bool {
+		return postgrestest.Value[int](t, super, `SELECT count(*)`+writing+` AND wait_event = 'PgSleep'`) > 0
+	})
+	postgrestest.Value[int](t, super, `SELECT count(pg_terminate_backend(pid))`+writing)
+	clients.Wait()
+	close(answers)
+	for answer := range answers {
+		t.Error(answer)
+	}
+	heal()
+	r.nothingHeld(t)
+	w.whole()
+	alice.order(1, "tok_visa")
+	w.within("quiet", w.settled)
+	w.whole()
+}
+
+// leaveAfter orders, and hangs up before it is answered.
+func (c client) leaveAfter(d time.Duration) {
+	ctx, cancel := context.WithTimeout(context.Background(), d)
+	defer cancel()
+	body := strings.NewReader(`{"lines":[{"productId":"` + pass + `","quantity":1}],"paymentMethod":"tok_declined"}`)
+	request, err := http.NewRequestWithContext(ctx, "POST", c.base+"/api/v1/sales/orders", body)
+	if err != nil {
+		c.t.Error(err)
+		return
+	}
+	request.Header.Set("Content-Type", "application/json")
+	request.Header.Set("Authorization", "Bearer "+c.token)
+	if response, err := patient.Do(request); err == nil {
+		response.Body.Close()
+	}
+}
+
+// A migration changes tables that are in use. A connection may have to learn of it by one failure; then all is as before.
+func TestSchemaChangesUnderTraffic(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, true)
+	r := w.start("RATE_LIMIT_USER", "off")
+	postgrestest.Exec(t, w.sales, `UPDATE sales.products SET available = 1000000`)
+	super := w.super()
+	load := startTraffic(r.as("alice@example.com"), 8)
+	changes := []string{
+		`ALTER TABLE sales.orders ADD COLUMN note text NOT NULL DEFAULT ''`,
+		`ALTER TABLE sales.products ALTER COLUMN available TYPE bigint`,
+		`ALTER TABLE sales.order_lines ALTER COLUMN quantity TYPE bigint`,
+		`ALTER TABLE sales.products ALTER COLUMN name TYPE varchar(500)`,
+		`ALTER TABLE platform.internal_commands ALTER COLUMN attempts TYPE bigint`,
+		`ALTER TABLE platform.users ADD COLUMN phone text`,
+	}
+	for _, change := range changes {
+		before := load.copy()
+		w.within("traffic", func() bool { return load.seen(before, true, 5) })
+		postgrestest.Exec(t, super, change)
+	}
+	last := load.copy()
+	w.within("traffic after the last change", func() bool { return load.seen(last, true, 20) })
+	load.stop(t)
+	w.within("quiet", w.settled)
+	r.nothingHeld(t)
+}
