@@ -88,8 +88,7 @@ type byID struct {
 }
 
 func (c *Console) getCommand(ctx context.Context, in byID) (httpx.Response[CommandDetail], error) {
-	for _, db := range c.Databases {
-		r := db.Control()
+	for _, r := range c.databases {
 		row, found, err := internalcommand.Rows.Get(ctx, r, in.ID)
 		if err != nil {
 			return httpx.Response[CommandDetail]{}, err
@@ -97,9 +96,12 @@ func (c *Console) getCommand(ctx context.Context, in byID) (httpx.Response[Comma
 		if !found {
 			continue
 		}
-		stored, _, err := internalcommand.Read(ctx, r, in.ID)
+		stored, found, err := internalcommand.Read(ctx, r, in.ID)
 		if err != nil {
 			return httpx.Response[CommandDetail]{}, err
+		}
+		if !found {
+			break // it has been purged since
 		}
 		attempts, err := lease.Attempts(ctx, r, in.ID)
 		return httpx.OK(CommandDetail{
@@ -107,8 +109,4 @@ func (c *Console) getCommand(ctx context.Context, in byID) (httpx.Response[Comma
 		}), err
 	}
 	return httpx.Response[CommandDetail]{}, fault.New(fault.NotFound, "ops.command_not_found", "there is no such command")
-}
-
-func (c *Console) requeueCommands(ctx context.Context, in requeueInput) (httpx.Response[Requeued], error) {
-	return c.requeue(ctx, internalcommand.Rows, in)
 }

@@ -3,11 +3,13 @@ package ops
 import (
 	"bytes"
 	"context"
+	"log/slog"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
-	"example.com/plenary/platform/fault"
+	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/identity"
 	"example.com/plenary/platform/later/lease"
@@ -28,12 +30,47 @@ func Grant(p *identity.Permissions) {
 	p.Grant("admin", PermissionRead, PermissionAct, PermissionAdmin)
 }
 
-// Console serves the operators' part of the API.
-type Console struct {
-	// Databases are all physical databases of the program.
+// Deps is what the console needs.
+type Deps struct {
+	// Databases are all physical databases of the program, the default one first.
 	Databases []*postgres.Database
+	Pipeline  *command.Pipeline
 	// Wake tells every replica that a database has something to look at.
 	Wake func(database string)
+	// Sources are the modules' places: they are in the summary even if nothing lies there. May be left out.
+	Sources map[string]*postgres.Source
+	Logger  *slog.Logger // notes what operators do; nil: nobody does
+}
+
+// Console is the operators' part of the program. Its exported functions go through the pipeline, or only read.
+type Console struct {
+	RequeueCommands   command.ResultFunc[RequeueCommands, int]
+	RequeueDeliveries command.ResultFunc[RequeueDeliveries, int]
+	PurgeCommands     command.ResultFunc[PurgeCommands, Purged]
+	PurgeEvents       command.ResultFunc[PurgeEvents, Purged]
+
+	databases []*postgres.Source // by their modules' connections: those of the engine are not for long lists
+	sources   map[string]*postgres.Source
+	wake      func(database string)
+	logger    *slog.Logger
+
+	purgeLimit time.Duration
+}
+
+// New returns a console, and registers its commands with the pipeline.
+func New(d Deps) *Console {
+	c := &Console{sources: d.Sources, wake: d.Wake, logger: d.Logger, purgeLimit: purgeLimit}
+	for _, db := range d.Databases {
+		c.databases = append(c.databases, db.Source("platform"))
+	}
+	if c.logger == nil {
+		c.logger = slog.New(slog.DiscardHandler)
+	}
+	c.RequeueCommands = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.requeueCommands)
+	c.RequeueDeliveries = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.requeueDeliveries)
+	c.PurgeCommands = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.purgeCommands)
+	c.PurgeEvents = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.purgeEvents)
+	return c
 }
 
 // Routes declares the API.
@@ -42,15 +79,27 @@ func (c *Console) Routes(api *httpx.API) {
 	read := func(path, id, summary string, errors ...int) httpx.Route {
 		return httpx.Route{Method: "GET", Path: "/ops/" + path, ID: id, Tags: []string{tag}, Summary: summary, Permission: PermissionRead, Errors: errors}
 	}
-	act := func(path, id, summary string) httpx.Route {
-		return httpx.Route{Method: "POST", Path: "/ops/" + path, ID: id, Tags: []string{tag}, Summary: summary, Permission: PermissionAct, Errors: []int{409}}
+	act := func(path, id, summary string, errors ...int) httpx.Route {
+		return httpx.Route{Method: "POST", Path: "/ops/" + path, ID: id, Tags: []string{tag}, Summary: summary, Permission: PermissionAct, Errors: errors}
 	}
+	httpx.Handle(api, read("summary", "getOpsSummary", "How all deferred work stands, and who works on it"), c.getSummary)
 	httpx.Handle(api, read("internal-commands", "listInternalCommands", "Deferred commands, newest first"), c.getCommands)
 	httpx.Handle(api, read("internal-commands/{id}", "getInternalCommand", "One deferred command with its attempts", 404), c.getCommand)
-	httpx.Handle(api, act("internal-commands/requeue", "requeueInternalCommands", "Give dead letters another life"), c.requeueCommands)
+	httpx.Handle(api, act("internal-commands/requeue", "requeueInternalCommands", "Give dead letters another life", 409), c.postRequeueCommands)
+	httpx.Handle(api, act("internal-commands/purge", "purgeInternalCommands", "Remove commands that were done long ago"), c.postPurgeCommands)
 	httpx.Handle(api, read("outbox", "listOutbox", "Events with a delivery per handler, newest first"), c.getEvents)
 	httpx.Handle(api, read("outbox/{id}", "getOutboxEvent", "One event with its deliveries and their attempts", 404), c.getEvent)
-	httpx.Handle(api, act("outbox/requeue", "requeueDeliveries", "Give dead deliveries another life"), c.requeueDeliveries)
+	httpx.Handle(api, act("outbox/requeue", "requeueDeliveries", "Give dead deliveries another life", 409), c.postRequeueDeliveries)
+	httpx.Handle(api, act("outbox/purge", "purgeOutbox", "Remove events that were delivered long ago"), c.postPurgeEvents)
+}
+
+// note writes down what an operator did: who, why, to what, and how much of it there was.
+func (c *Console) note(ctx context.Context, action, reason string, affected int, what ...slog.Attr) {
+	attrs := append([]slog.Attr{
+		slog.String("action", action), slog.String("by", identity.PrincipalOf(ctx).ID), slog.Int("affected", affected),
+		slog.String("reason", reason),
+	}, what...)
+	c.logger.LogAttrs(ctx, slog.LevelInfo, "operator", attrs...)
 }
 
 // listInput is what both lists can be narrowed down by.
@@ -79,8 +128,8 @@ func merged[S, V any](ctx context.Context, c *Console, in listInput, idOf func(S
 		after = &uuid.UUID{}
 	}
 	var all []S
-	for _, db := range c.Databases {
-		rows, err := list(ctx, db.Control(), in.filter(), *after, in.Fetch())
+	for _, db := range c.databases {
+		rows, err := list(ctx, db, in.filter(), *after, in.Fetch())
 		if err != nil {
 			return none, err
 		}
@@ -96,97 +145,4 @@ func merged[S, V any](ctx context.Context, c *Console, in listInput, idOf func(S
 		views[i] = show(s)
 	}
 	return httpx.OK(httpx.Page[V]{Items: views, NextCursor: page.NextCursor}), err
-}
-
-// requeueInput names rows, or all dead letters that a filter means together with how many those should be.
-type requeueInput struct {
-	Body struct {
-		IDs      []uuid.UUID   `json:"ids,omitempty" maxItems:"1000"`
-		All      bool          `json:"all,omitempty"`
-		Expected *int          `json:"expected,omitempty" minimum:"0"`
-		Filter   requeueFilter `json:"filter,omitzero"`
-		Reason   string        `json:"reason,omitempty" maxLength:"500"`
-	}
-}
-
-type requeueFilter struct {
-	Name          string `json:"name,omitempty"`
-	Source        string `json:"source,omitempty"`
-	CorrelationID string `json:"correlationId,omitempty"`
-}
-
-// Requeued is how many dead letters were given another life.
-type Requeued struct {
-	Requeued int `json:"requeued"`
-}
-
-func (c *Console) requeue(ctx context.Context, t lease.Table, in requeueInput) (httpx.Response[Requeued], error) {
-	var none httpx.Response[Requeued]
-	var v fault.Violations
-	v.Check(in.Body.All != (len(in.Body.IDs) > 0), "ids", "required", "name rows by ids, or say all; not both")
-	v.Check(!in.Body.All || in.Body.Expected != nil, "expected", "required", "say how many there should be")
-	v.Check(len(in.Body.IDs) <= 1000, "ids", "too_many", "at most 1000 at once")
-	if err := v.Err(); err != nil {
-		return none, err
-	}
-	if !in.Body.All {
-		n, err := c.requeueIDs(ctx, t, in.Body.IDs)
-		return httpx.OK(Requeued{n}), err
-	}
-	f := lease.Filter{Name: in.Body.Filter.Name, Source: in.Body.Filter.Source, CorrelationID: in.Body.Filter.CorrelationID}
-	n, err := c.requeueAll(ctx, t, f, *in.Body.Expected)
-	return httpx.OK(Requeued{n}), err
-}
-
-func (c *Console) requeueIDs(ctx context.Context, t lease.Table, ids []uuid.UUID) (total int, err error) {
-	for _, db := range c.Databases {
-		n := 0
-		err := c.inTx(ctx, db, func(ctx context.Context, tx *postgres.Tx) (err error) {
-			n, err = t.Requeue(ctx, tx, ids)
-			return err
-		})
-		if err != nil {
-			return total, err
-		}
-		total += n
-	}
-	return total, nil
-}
-
-// requeueAll counts in every database before it changes any. Within each, the count is held to again by the
-// statement that changes the rows.
-func (c *Console) requeueAll(ctx context.Context, t lease.Table, f lease.Filter, expected int) (int, error) {
-	counts := make([]int, len(c.Databases))
-	sum := 0
-	for i, db := range c.Databases {
-		n, err := t.CountDead(ctx, db.Control(), f)
-		if err != nil {
-			return 0, err
-		}
-		counts[i] = n
-		sum += n
-	}
-	if sum != expected {
-		return 0, fault.New(fault.Conflict, "unexpected_count", "the number of dead letters is not the expected one")
-	}
-	for i, db := range c.Databases {
-		if counts[i] == 0 {
-			continue
-		}
-		err := c.inTx(ctx, db, func(ctx context.Context, tx *postgres.Tx) error {
-			_, err := t.RequeueAll(ctx, tx, f, counts[i])
-			return err
-		})
-		if err != nil {
-			return 0, err
-		}
-	}
-	return sum, nil
-}
-
-func (c *Console) inTx(ctx context.Context, db *postgres.Database, fn func(ctx context.Context, tx *postgres.Tx) error) error {
-	return db.Control().InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
-		tx.AfterCommitOrUnknown(func(context.Context) { c.Wake(db.Name()) })
-		return fn(ctx, tx)
-	})
 }

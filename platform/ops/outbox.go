@@ -67,8 +67,7 @@ func (c *Console) getEvents(ctx context.Context, in listInput) (httpx.Response[h
 }
 
 func (c *Console) getEvent(ctx context.Context, in byID) (httpx.Response[EventDetail], error) {
-	for _, db := range c.Databases {
-		r := db.Control()
+	for _, r := range c.databases {
 		e, found, err := outbox.Get(ctx, r, in.ID)
 		if err != nil {
 			return httpx.Response[EventDetail]{}, err
@@ -85,8 +84,4 @@ func (c *Console) getEvent(ctx context.Context, in byID) (httpx.Response[EventDe
 		return httpx.OK(detail), nil
 	}
 	return httpx.Response[EventDetail]{}, fault.New(fault.NotFound, "ops.event_not_found", "there is no such event")
-}
-
-func (c *Console) requeueDeliveries(ctx context.Context, in requeueInput) (httpx.Response[Requeued], error) {
-	return c.requeue(ctx, outbox.Deliveries, in)
 }

@@ -65,11 +65,11 @@ func TestSilenceAloneIsNoReasonToReconnect(t *testing.T) {
 	t.Parallel()
 	url := postgrestest.URL(t)
 	one := newPeer(t, url)
-	two := newPeer(t, url, func(c *wake.Config, _ *postgres.Config) { c.Ping = 50 * time.Millisecond })
+	two := newPeer(t, url, func(c *wake.Config, _ *postgres.Config) { c.Ping = time.Second })
 	one.run()
 	two.run()
-	// Twenty pings by the server's clock.
-	postgrestest.Value[bool](t, one.db.Source("shop"), `SELECT true FROM pg_sleep(1)`)
+	// Two pings by the server's clock.
+	postgrestest.Value[bool](t, one.db.Source("shop"), `SELECT true FROM pg_sleep(2.5)`)
 	one.Send("work", "sales")
 	two.hears("work sales")
 	if two.log.String() != "" {

@@ -100,25 +100,26 @@ func (p *peer) hearsResync() {
 	p.hears("work ", "evict ")
 }
 
-// holdSender keeps the connection that messages leave by, as a statement under way would, until release.
-func (p *peer) holdSender() (release func()) {
-	p.t.Helper()
-	held, hold, ended := make(chan struct{}), make(chan struct{}), make(chan error, 1)
-	go func() {
-		ended <- p.db.Control().InTx(context.Background(), func(context.Context, *postgres.Tx) error {
-			close(held)
-			<-hold
-			return nil
-		})
-	}()
-	<-held
-	release = sync.OnceFunc(func() {
-		close(hold)
-		if err := <-ended; err != nil {
-			p.t.Error(err)
-		}
-	})
-	p.t.Cleanup(release)
+// pair returns a process whose statements can be held under way, and another one that hears it.
+func pair(t testing.TB) (one, two *peer, network *proxy) {
+	url := postgrestest.URL(t)
+	network = newProxy(t, url)
+	return newPeer(t, network.url), newPeer(t, url), network
+}
+
+// underWay lets one's sender be in the middle of a statement until release.
+func underWay(one, two *peer, network *proxy) (release func()) {
+	one.t.Helper()
+	one.Send("work", "prepare")
+	one.hears("work prepare")
+	two.hears("work prepare")
+	if err := one.db.Ping(context.Background()); err != nil { // it has to wait for the sender's only connection
+		one.t.Fatal(err)
+	}
+	release = network.delay()
+	one.Send("work", "under way")
+	one.hears("work under way")
+	two.hears("work under way") // the statement has been run, and its sender does not know
 	return release
 }
 

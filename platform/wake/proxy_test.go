@@ -18,6 +18,7 @@ type proxy struct {
 	network, address string // of the server
 	url              string // of a database, through the proxy
 	pumps            sync.WaitGroup
+	answers          sync.RWMutex // held for writing: none gets through
 
 	mu    sync.Mutex
 	down  bool
@@ -74,13 +75,13 @@ func (p *proxy) accept() {
 			l.cut()
 		}
 		p.mu.Unlock()
-		p.pumps.Go(func() { l.pump(client, server) })
-		p.pumps.Go(func() { l.pump(server, client) })
+		p.pumps.Go(func() { l.pump(client, server, &p.answers) })
+		p.pumps.Go(func() { l.pump(server, client, &sync.RWMutex{}) })
 	}
 }
 
 // pump carries what it reads, or swallows it once the link is frozen: both ends see a peer that says nothing.
-func (l *link) pump(to, from net.Conn) {
+func (l *link) pump(to, from net.Conn, gate *sync.RWMutex) {
 	defer l.cut()
 	buffer := make([]byte, 32<<10)
 	for {
@@ -93,7 +94,10 @@ func (l *link) pump(to, from net.Conn) {
 			continue
 		default:
 		}
-		if _, err := to.Write(buffer[:n]); err != nil {
+		gate.RLock()
+		_, err = to.Write(buffer[:n])
+		gate.RUnlock()
+		if err != nil {
 			return
 		}
 	}
@@ -106,6 +110,14 @@ func (p *proxy) freeze() {
 	for _, l := range p.links {
 		l.freeze()
 	}
+}
+
+// delay keeps what the server answers back until release.
+func (p *proxy) delay() (release func()) {
+	p.answers.Lock()
+	release = sync.OnceFunc(p.answers.Unlock)
+	p.t.Cleanup(release)
+	return release
 }
 
 // breakDown cuts every connection, and new ones too, until repair.

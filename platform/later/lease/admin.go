@@ -34,6 +34,31 @@ const StateSQL = `CASE
 	WHEN t.next_attempt_on > now() THEN 'scheduled'
 	ELSE 'due' END`
 
+// InSQL returns the condition that a row, as t, is in the state; every row is in the empty one. It is put so that
+// the few rows that are open or dead are found by their own indexes: a list of them must not read through all
+// that was ever done.
+func (s State) InSQL() string {
+	const untried = freeRow + ` AND t.attempts = 0 AND t.crashes = 0 AND t.next_attempt_on `
+	switch s {
+	case "":
+		return `true`
+	case Scheduled:
+		return untried + `> now()`
+	case Due:
+		return untried + `<= now()`
+	case Running:
+		return `t.claimed_until IS NOT NULL`
+	case Retrying:
+		return freeRow + ` AND (t.attempts > 0 OR t.crashes > 0)`
+	case Succeeded:
+		return `t.processed_on IS NOT NULL`
+	case DeadLettered:
+		return `t.dead_lettered_on IS NOT NULL`
+	default:
+		return `false`
+	}
+}
+
 // Row is what operators see of a row of any mechanism. Payloads are not part of it.
 type Row struct {
 	ID               uuid.UUID
@@ -91,21 +116,26 @@ type Table struct {
 	Scheduled   string
 	Correlation string
 	Subject     string
+	AlsoNamed   string // another column by whose value a filter's name may mean a row, or ""
 }
 
-func (t Table) where() string {
-	return fmt.Sprintf(`($1 = '' OR %s = $1) AND ($2 = '' OR t.name = $2) AND ($3 = '' OR %s = $3) AND ($4 = '' OR %s = $4)`,
-		StateSQL, t.Source, t.Correlation)
+func (t Table) where(f Filter) string {
+	named := `t.name = $1`
+	if t.AlsoNamed != "" {
+		named = `(` + named + ` OR ` + t.AlsoNamed + ` = $1)`
+	}
+	return fmt.Sprintf(`%s AND ($1 = '' OR %s) AND ($2 = '' OR %s = $2) AND ($3 = '' OR %s = $3)`,
+		f.State.InSQL(), named, t.Source, t.Correlation)
 }
 
-func (f Filter) args() []any { return []any{string(f.State), f.Name, f.Source, f.CorrelationID} }
+func (f Filter) args() []any { return []any{f.Name, f.Source, f.CorrelationID} }
 
 // List returns rows by descending id, which is newest first, from before on; the zero id begins at the top.
 func (t Table) List(ctx context.Context, r postgres.Reader, f Filter, before uuid.UUID, limit int) ([]Row, error) {
 	if before == uuid.Nil {
 		before = uuid.Max
 	}
-	return t.read(ctx, r, t.where()+` AND t.id < $5 ORDER BY t.id DESC LIMIT $6`, append(f.args(), before, limit)...)
+	return t.read(ctx, r, t.where(f)+` AND t.id < $4 ORDER BY t.id DESC LIMIT $5`, append(f.args(), before, limit)...)
 }
 
 // About returns the rows of the given subjects, oldest first.
@@ -142,7 +172,7 @@ func (t Table) Requeue(ctx context.Context, tx *postgres.Tx, ids []uuid.UUID) (i
 // CountDead returns how many dead letters a filter means.
 func (t Table) CountDead(ctx context.Context, r postgres.Reader, f Filter) (n int, err error) {
 	f.State = DeadLettered
-	err = r.QueryRow(ctx, fmt.Sprintf(`SELECT count(*) FROM %s t %s WHERE %s`, t.Name, t.From, t.where()), f.args()...).Scan(&n)
+	err = r.QueryRow(ctx, fmt.Sprintf(`SELECT count(*) FROM %s t %s WHERE %s`, t.Name, t.From, t.where(f)), f.args()...).Scan(&n)
 	return n, err
 }
 
@@ -150,7 +180,7 @@ func (t Table) CountDead(ctx context.Context, r postgres.Reader, f Filter) (n in
 // Conflict ("unexpected_count"), if there are not as many as expected.
 func (t Table) RequeueAll(ctx context.Context, tx *postgres.Tx, f Filter, expected int) (int, error) {
 	f.State = DeadLettered
-	n, err := t.revive(ctx, tx, fmt.Sprintf(`id IN (SELECT t.id FROM %s t %s WHERE %s)`, t.Name, t.From, t.where()), f.args()...)
+	n, err := t.revive(ctx, tx, fmt.Sprintf(`id IN (SELECT t.id FROM %s t %s WHERE %s)`, t.Name, t.From, t.where(f)), f.args()...)
 	if err == nil && n != expected {
 		return 0, fault.New(fault.Conflict, "unexpected_count", "the number of dead letters is not the expected one")
 	}

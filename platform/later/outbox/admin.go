@@ -18,6 +18,7 @@ import (
 var Deliveries = lease.Table{
 	Name: Table, From: "JOIN platform.events e ON e.id = t.event_id",
 	Source: "e.source", Scheduled: "t.created_on", Correlation: "e.correlation_id", Subject: "t.event_id",
+	AlsoNamed: "t.event",
 }
 
 // Stored is a published event.
@@ -48,12 +49,16 @@ func List(ctx context.Context, r postgres.Reader, f lease.Filter, before uuid.UU
 	if before == uuid.Nil {
 		before = uuid.Max
 	}
+	inState := `true`
+	if f.State != "" {
+		inState = `EXISTS (SELECT FROM platform.deliveries t WHERE t.event_id = e.id AND ` + f.State.InSQL() + `)`
+	}
 	rows, err := r.Query(ctx, `
 		SELECT `+eventColumns+` FROM platform.events e
 		WHERE e.id < $1 AND ($2 = '' OR e.source = $2) AND ($3 = '' OR e.correlation_id = $3)
 			AND ($4 = '' OR e.name = $4 OR EXISTS (SELECT FROM platform.deliveries t WHERE t.event_id = e.id AND t.name = $4))
-			AND ($5 = '' OR EXISTS (SELECT FROM platform.deliveries t WHERE t.event_id = e.id AND `+lease.StateSQL+` = $5))
-		ORDER BY e.id DESC LIMIT $6`, before, f.Source, f.CorrelationID, f.Name, string(f.State), limit)
+			AND `+inState+`
+		ORDER BY e.id DESC LIMIT $5`, before, f.Source, f.CorrelationID, f.Name, limit)
 	if err != nil {
 		return nil, fmt.Errorf("list events: %w", err)
 	}

@@ -1,0 +1,43 @@
+package ops_test
+
+import (
+	"context"
+	"fmt"
+
+	"example.com/plenary/platform/command"
+	"example.com/plenary/platform/httpx"
+	"example.com/plenary/platform/identity"
+	"example.com/plenary/platform/ops"
+	"example.com/plenary/platform/postgres"
+)
+
+func Example() {
+	db, err := postgres.Open(context.Background(), postgres.Config{URL: "postgres://plenary@127.0.0.1:5432/plenary"})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	defer db.Close()
+	var permissions identity.Permissions
+	ops.Grant(&permissions)
+	console := ops.New(ops.Deps{
+		Databases: []*postgres.Database{db},
+		Pipeline:  command.New(command.Deps{Permissions: &permissions}),
+		Wake:      func(database string) {}, // in earnest, a message on the wake bus
+	})
+	api := httpx.NewAPI(httpx.Config{Permissions: &permissions})
+	console.Routes(api)
+	for _, route := range api.Routes() {
+		fmt.Println(route.Permission, route.Method, route.Path)
+	}
+	// Output:
+	// ops:read GET /api/v1/ops/summary
+	// ops:read GET /api/v1/ops/internal-commands
+	// ops:read GET /api/v1/ops/internal-commands/{id}
+	// ops:act POST /api/v1/ops/internal-commands/requeue
+	// ops:act POST /api/v1/ops/internal-commands/purge
+	// ops:read GET /api/v1/ops/outbox
+	// ops:read GET /api/v1/ops/outbox/{id}
+	// ops:act POST /api/v1/ops/outbox/requeue
+	// ops:act POST /api/v1/ops/outbox/purge
+}
