@@ -25,6 +25,7 @@ import (
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/telemetry"
 	"example.com/plenary/platform/wake"
+	"example.com/plenary/web"
 )
 
 // topics of the wake bus.
@@ -52,6 +53,7 @@ type App struct {
 	sales       *sales.Module
 	console     *ops.Console
 	api         *httpx.API
+	site        *web.Site
 	host        *host.Host
 	listener    net.Listener
 }
@@ -90,6 +92,9 @@ func New(ctx context.Context, config Config, logger *slog.Logger) (app *App, err
 		return nil, err
 	}
 	a.wireHTTP()
+	if err := a.wirePages(); err != nil {
+		return nil, err
+	}
 	a.wireHost()
 	return a, nil
 }
@@ -116,7 +121,9 @@ func (a *App) wirePlatform() {
 	})
 	a.commands = internalcommand.New(a.pipeline, wakeUp)
 	a.events = outbox.New(a.pipeline, wakeUp)
-	a.console = &ops.Console{Databases: a.databases.list(), Wake: wakeUp}
+	a.console = ops.New(ops.Deps{
+		Databases: a.databases.list(), Pipeline: a.pipeline, Wake: wakeUp, Sources: a.databases.sources, Logger: a.logger,
+	})
 }
 
 // wireModules makes the modules, and grants what the roles may do in them.
@@ -126,7 +133,11 @@ func (a *App) wireModules() error {
 	sales.Grant(a.permissions)
 
 	var err error
-	a.login, err = login.New(login.Deps{Source: a.databases.sources["platform"], Pipeline: a.pipeline, Permissions: a.permissions})
+	guessing := login.DefaultLimits()
+	guessing.Network = a.config.RateLimitLogin
+	a.login, err = login.New(login.Deps{
+		Source: a.databases.sources["platform"], Pipeline: a.pipeline, Permissions: a.permissions, Limits: guessing,
+	})
 	if err != nil {
 		return err
 	}
@@ -199,8 +210,11 @@ func (a *App) wakeRunners() {
 
 // wireHTTP declares every route.
 func (a *App) wireHTTP() {
+	limits := newLimits(a.config)
+	proxies, _ := httpx.ParseProxies(a.config.TrustedProxies) // the configuration is valid
 	a.api = httpx.NewAPI(httpx.Config{
-		Title: "Plenary", Version: "1", Authenticator: a.login, Permissions: a.permissions, Log: a.logger,
+		Title: "Plenary", Version: "1", Authenticator: limitedLookups{a.login, limits}, Permissions: a.permissions, Log: a.logger,
+		Limit: limits.wrap, TrustedProxies: proxies,
 		TrustedOrigins: a.config.TrustedOrigins, SecureCookies: a.config.SecureCookies,
 		Observe: func(method, route string, status int, d time.Duration) {
 			a.telemetry.RecordRequest(route, method, status, d)

@@ -54,7 +54,8 @@ func (a *App) runWork(ctx context.Context) error {
 
 // handler serves the API, and what machines ask for: that looks up no session and fills no log.
 func (a *App) handler() http.Handler {
-	probes, metrics := a.host.Handler(), a.telemetry.Handler()
+	probes, metrics := a.api.SecurityHeaders(a.host.Handler()), a.api.SecurityHeaders(a.telemetry.Handler())
+	served := a.site.Wrap(a.api)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch {
 		case r.URL.Path == "/metrics":
@@ -62,7 +63,7 @@ func (a *App) handler() http.Handler {
 		case r.URL.Path == "/healthz", r.URL.Path == "/readyz", r.URL.Path == "/version", !a.config.servesHTTP():
 			probes.ServeHTTP(w, r)
 		default:
-			a.api.ServeHTTP(w, r)
+			served.ServeHTTP(w, r)
 		}
 	})
 }

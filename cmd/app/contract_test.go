@@ -28,12 +28,15 @@ var contract = map[string]struct {
 	"GET /sales/orders/{id}":               {200, orderMembers},
 	"POST /sales/orders/{id}/payments":     {200, orderMembers},
 	"POST /sales/orders/{id}/cancellation": {200, orderMembers},
+	"GET /ops/summary":                     {200, "replicas work"},
 	"GET /ops/internal-commands":           {200, commandMembers},
 	"GET /ops/internal-commands/{id}":      {200, commandMembers + " attemptLog payload roles tenant trace user"},
 	"POST /ops/internal-commands/requeue":  {200, "requeued"},
+	"POST /ops/internal-commands/purge":    {200, "purged"},
 	"GET /ops/outbox":                      {200, "correlationId deliveries id name occurredOn source"},
 	"GET /ops/outbox/{id}":                 {200, "correlationId deliveries id name occurredOn source"},
 	"POST /ops/outbox/requeue":             {200, "requeued"},
+	"POST /ops/outbox/purge":               {200, "purged"},
 }
 
 const (

@@ -23,7 +23,7 @@ import (
 
 // world is what replicas share: databases, and the mail server of somebody else.
 type world struct {
-	t       *testing.T
+	t       testing.TB
 	environ map[string]string
 	sales   *postgres.Source // where the module's tables are; the test looks at them as the program would
 	ledger  *postgres.Source
@@ -36,7 +36,7 @@ func of(source string) postgres.Migrations {
 
 // newWorld makes migrated databases: one for all, or one a module. The safety poll is set to an hour, so that
 // nothing passes because of it.
-func newWorld(t *testing.T, oneDatabase bool) *world {
+func newWorld(t testing.TB, oneDatabase bool) *world {
 	t.Helper()
 	mails, err := inbox.Listen(inbox.Config{Dir: t.TempDir(), Logger: slog.New(slog.DiscardHandler)})
 	if err != nil {
@@ -137,7 +137,7 @@ func (w *world) rows() string {
 		FROM platform.internal_commands`)
 }
 
-func (w *world) sent(t *testing.T) []inbox.Mail {
+func (w *world) sent(t testing.TB) []inbox.Mail {
 	t.Helper()
 	list, err := w.mails.Store().List(context.Background(), 1000)
 	if err != nil {
@@ -173,7 +173,7 @@ var patient = &http.Client{Timeout: 40 * time.Second}
 
 // client is a person at the API.
 type client struct {
-	t     *testing.T
+	t     testing.TB
 	base  string
 	token string
 }

@@ -1,0 +1,25 @@
+package main
+
+import (
+	"example.com/plenary/web"
+)
+
+// wirePages adds what people see in a browser.
+func (a *App) wirePages() (err error) {
+	deps := web.Deps{
+		Sales: a.sales, Login: a.login, Console: a.console, Permissions: a.permissions, SecureCookies: a.config.SecureCookies,
+	}
+	if a.inbox != nil {
+		deps.Inbox = a.inbox.Store()
+	}
+	if a.config.Demo {
+		for _, u := range demoUsers() {
+			deps.DemoUsers = append(deps.DemoUsers, web.DemoUser{Email: u.Email, Password: u.Password, Name: u.Name, Role: u.Roles[0]})
+		}
+	}
+	if a.site, err = web.New(deps); err != nil {
+		return err
+	}
+	a.site.Mount(a.api)
+	return nil
+}
