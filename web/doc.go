@@ -9,8 +9,8 @@
 // statuses and one log line, those of package httpx. Forms are native: POST, then a redirect, so that everything
 // works without script, and act.go is the one place where a form changes something.
 //
-// Templates lie in templates/, one file a page, around layout.html and the parts in parts.html: badge, alert, error,
-// time, empty, pager, cards. Styles lie in static/plenary.css, whose head is the guide to the design system. The
+// Templates lie in templates/, one file a page, around layout.html, the parts in parts.html (badge, alert, error, time,
+// empty, pager, tabs, cards, live) and those of the operators' pages in console_parts.html. Styles lie in static/plenary.css, whose head is the guide to the design system. The
 // modules in static/ make pages that move by themselves:
 //
 //	page.js     on every page: local times, countdowns, forms that are sent once, the theme

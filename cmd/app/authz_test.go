@@ -33,10 +33,10 @@ var access = map[string]string{
 	"GET /api/v1/ops/internal-commands/{id}":     "---vpa",
 	"POST /api/v1/ops/internal-commands/requeue": "----pa",
 	"POST /api/v1/ops/internal-commands/purge":   "----pa",
+	"POST /api/v1/ops/outbox/purge":              "----pa",
 	"GET /api/v1/ops/outbox":                     "---vpa",
 	"GET /api/v1/ops/outbox/{id}":                "---vpa",
 	"POST /api/v1/ops/outbox/requeue":            "----pa",
-	"POST /api/v1/ops/outbox/purge":              "----pa",
 
 	"GET /api/v1/demo/mail": "ncovpa",
 }

@@ -266,8 +266,15 @@ func badTargets() []bad {
 		{name: "long path", method: "GET", target: "/" + strings.Repeat(marker, 1000), status: 404, code: "not_found"},
 	}
 	for _, c := range []struct{ method, target string }{
-		{"PUT", "/sales/orders"}, {"PATCH", "/sales/products/" + pass}, {"DELETE", "/sales/orders"}, {"POST", "/sales/products"},
-		{"GET", "/auth/login"}, {"OPTIONS", "/sales/orders"}, {"TRACE", "/sales/orders"}, {"CONNECT", "/sales/orders"}, {"BREW", "/sales/orders"},
+		{"PUT", "/sales/orders"},
+		{"PATCH", "/sales/products/" + pass},
+		{"DELETE", "/sales/orders"},
+		{"POST", "/sales/products"},
+		{"GET", "/auth/login"},
+		{"OPTIONS", "/sales/orders"},
+		{"TRACE", "/sales/orders"},
+		{"CONNECT", "/sales/orders"},
+		{"BREW", "/sales/orders"},
 		{"get", "/sales/products"},
 	} {
 		cases = append(cases, bad{name: c.method + " " + c.target, method: c.method, target: c.target, status: 405, code: "method_not_allowed"})

@@ -9,7 +9,6 @@ import (
 	"testing"
 	"time"
 
-	"example.com/plenary/platform/devpg/pgtest"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
 )
@@ -32,6 +31,14 @@ var writes = map[string]func(c client) (path string, body any, statuses []int){
 	},
 	"POST /api/v1/ops/internal-commands/requeue": requeueNothing("/ops/internal-commands/requeue"),
 	"POST /api/v1/ops/outbox/requeue":            requeueNothing("/ops/outbox/requeue"),
+	"POST /api/v1/ops/internal-commands/purge":   purgeNothing("/ops/internal-commands/purge"),
+	"POST /api/v1/ops/outbox/purge":              purgeNothing("/ops/outbox/purge"),
+}
+
+func purgeNothing(path string) func(client) (string, any, []int) {
+	return func(client) (string, any, []int) {
+		return path, map[string]any{"olderThanSeconds": 1_000_000}, []int{200}
+	}
 }
 
 func requeueNothing(path string) func(client) (string, any, []int) {
@@ -90,14 +97,6 @@ func atOnce(t *testing.T, r *replica, n int, method string, prepare func(c clien
 	all.Wait()
 }
 
-// super is the database with the rights to break it.
-func (w *world) super() *postgres.Source {
-	w.t.Helper()
-	return postgrestest.Connect(w.t, postgres.Config{
-		URL: pgtest.AsSuperuser(w.t, w.sales.Database().URL()), Application: "super", StatementTimeout: time.Minute,
-	}).Source("super")
-}
-
 // slow makes every new row of a table take some time.
 func (w *world) slow(super *postgres.Source, table string, seconds float64) (heal func()) {
 	w.t.Helper()
@@ -129,7 +128,7 @@ func TestClientsAndSessionsThatGoAway(t *testing.T) {
 	r := w.start("RATE_LIMIT_USER", "off", "LEASE", "2s")
 	alice := r.as("alice@example.com")
 	postgrestest.Exec(t, w.sales, `UPDATE sales.products SET available = 1000000`)
-	super := w.super()
+	super := w.superuser()
 
 	heal := w.slow(super, "sales.orders", 0.3)
 	var clients sync.WaitGroup
@@ -193,7 +192,7 @@ func TestSchemaChangesUnderTraffic(t *testing.T) {
 	w := newWorld(t, true)
 	r := w.start("RATE_LIMIT_USER", "off")
 	postgrestest.Exec(t, w.sales, `UPDATE sales.products SET available = 1000000`)
-	super := w.super()
+	super := w.superuser()
 	load := startTraffic(r.as("alice@example.com"), 8)
 	changes := []string{
 		`ALTER TABLE sales.orders ADD COLUMN note text NOT NULL DEFAULT ''`,

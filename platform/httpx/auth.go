@@ -1,6 +1,7 @@
 package httpx
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -11,6 +12,9 @@ import (
 
 // SessionCookie is the name of the cookie that carries a session's token.
 const SessionCookie = "plenary_session"
+
+// authenticationLimit bounds how long it may take to find out who asks.
+const authenticationLimit = 5 * time.Second
 
 // maxToken bounds what is looked up.
 const maxToken = 512
@@ -76,7 +80,10 @@ func (a *API) ownerOf(r *http.Request, token string) (identity.Principal, error)
 	if token == "" || a.config.Authenticator == nil {
 		return identity.Principal{}, fault.New(fault.Unauthenticated, "unauthenticated", "nobody")
 	}
-	p, err := a.config.Authenticator.Authenticate(r.Context(), token)
+	// The request's own time limit is further in; a database that hangs must not hang what comes before.
+	ctx, cancel := context.WithTimeout(r.Context(), authenticationLimit)
+	defer cancel()
+	p, err := a.config.Authenticator.Authenticate(ctx, token)
 	if err != nil {
 		return identity.Principal{}, err
 	}
