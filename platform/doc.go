@@ -14,12 +14,14 @@
 //	   cache          results of queries, never a stale one after an eviction
 //	   ratelimit      who may do something again, and when
 //	3  command        the pipeline that every change of state goes through, inline or deferred
-//	   httpx          routes declared once, strict input, problem documents, OpenAPI
 //	   wake           "look at your tables", told to every replica
-//	4  identity/login users, sessions, sign-in
-//	   later          which way to do work later; lease is the engine, internalcommand and outbox the ways
-//	5  ops            what operators see and can do, over HTTP
-//	-  host           starts and stops the parts of a program in order; needs nothing but fault
+//	4  httpx          routes declared once, strict input, problem documents, idempotency keys, OpenAPI
+//	   later          which way to do work later
+//	5  identity/login users, sessions, sign-in
+//	   later/lease    the engine under the durable ways
+//	6  later/…        internalcommand and outbox: the durable ways
+//	7  ops            what operators see and can do, over HTTP
+//	   host           starts and stops the parts of a program in order; needs nothing but fault
 //
 // Take what you need: the packages up to rank 2 stand almost alone. What is done later needs fault, strictjson,
 // identity, feature, postgres, cache and command, and devpg for its tests; postgres.Migrate makes its tables.
