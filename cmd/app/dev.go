@@ -30,6 +30,12 @@ func runDev(ctx context.Context, config Config, logger *slog.Logger, out io.Writ
 		return err
 	}
 	defer unlock()
+	// A taken address is told before a database is started for nothing.
+	free, err := host.Listen(config.HTTPAddr)
+	if err != nil {
+		return err
+	}
+	_ = free.Close()
 	var server *devpg.Server
 	if config.DatabaseURL == "" {
 		server, err = startPrivate(ctx, &config, logger)
