@@ -184,7 +184,9 @@ func checkPages[V any](t *testing.T, h *house, want []uuid.UUID, path string, mo
 			break
 		}
 		more()
-		remove(last) // where the next page begins is the place of a row that is no more
+		if pages == 1 {
+			remove(last) // where the next page begins is the place of a row that is no more
+		}
 		cursor = "&cursor=" + url.QueryEscape(*page.NextCursor)
 	}
 	if pages != 3 || len(seen) != len(want) {
