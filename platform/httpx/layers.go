@@ -2,6 +2,7 @@ package httpx
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"regexp"
 
@@ -80,17 +81,20 @@ func (a *API) SecurityHeaders(next http.Handler) http.Handler {
 }
 
 func (a *API) securityHeaders(next http.Handler) http.Handler {
+	same := http.Header{ // copied into each answer, which is several times as fast as setting them
+		"X-Content-Type-Options":     {"nosniff"},
+		"X-Frame-Options":            {"DENY"},
+		"Referrer-Policy":            {"same-origin"},
+		"Permissions-Policy":         {"camera=(), geolocation=(), microphone=(), payment=(), usb=()"},
+		"Cross-Origin-Opener-Policy": {"same-origin"},
+		"Content-Security-Policy":    {a.config.ContentPolicy},
+	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
+		maps.Copy(h, same)
 		if r.TLS != nil || a.config.SecureCookies {
 			h.Set("Strict-Transport-Security", "max-age=31536000") // of this host alone: its siblings are not ours
 		}
-		h.Set("X-Content-Type-Options", "nosniff")
-		h.Set("X-Frame-Options", "DENY")
-		h.Set("Referrer-Policy", "same-origin")
-		h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=(), usb=()")
-		h.Set("Cross-Origin-Opener-Policy", "same-origin")
-		h.Set("Content-Security-Policy", a.config.ContentPolicy)
 		next.ServeHTTP(w, r)
 	})
 }

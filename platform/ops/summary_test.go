@@ -42,6 +42,7 @@ func TestSummary(t *testing.T) {
 		postgrestest.Exec(t, h.shop, `UPDATE platform.deliveries SET `+states[lease.DeadLettered]+` WHERE event_id = $1 AND name = 'desk.on_paid'`, event)
 		h.each(`UPDATE platform.internal_commands t SET next_attempt_on = now() - interval '1000 seconds' WHERE source = 'desk' AND ` + lease.Due.InSQL())
 		h.each(`INSERT INTO platform.internal_commands (source, name, payload, unclaimable_since) VALUES ('former', 'former.note', '{}', now())`)
+		h.each(`INSERT INTO platform.internal_commands (source, name, payload, next_attempt_on) VALUES ('later', 'later.note', '{}', now() + interval '1 hour')`)
 		for _, r := range h.runners {
 			if err := r.Beat(context.Background()); err != nil {
 				t.Fatal(err)
@@ -63,6 +64,9 @@ func TestSummary(t *testing.T) {
 		}
 		if former := find(s, "internal-commands", "former"); former.Unclaimable != 1 || former.Depth != 1 {
 			t.Errorf("%+v", former)
+		}
+		if later := find(s, "internal-commands", "later"); later.Depth != 1 || later.OldestDueAgeSeconds != 0 {
+			t.Errorf("%+v", later)
 		}
 		if len(s.Replicas) != len(h.runners) {
 			t.Fatalf("replicas %+v", s.Replicas)

@@ -87,6 +87,10 @@ func newPool(ctx context.Context, config Config, maxConns int) (*pgxpool.Pool, e
 	pc.MaxConnIdleTime = 5 * time.Minute
 	pc.MaxConnLifetime = time.Hour
 	pc.MaxConnLifetimeJitter = 10 * time.Minute
+	pc.AfterConnect = func(_ context.Context, conn *pgx.Conn) error {
+		registerUUID(conn.TypeMap())
+		return nil
+	}
 	configureConn(pc.ConnConfig, config)
 	pool, err := pgxpool.NewWithConfig(ctx, pc)
 	if err != nil {
@@ -184,8 +188,8 @@ func (db *Database) acquire(ctx context.Context, pool *pgxpool.Pool) (*pgxpool.C
 	if err == nil {
 		return conn, nil
 	}
-	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) && pool.Stat().AcquiredConns() == pool.Stat().MaxConns() {
-		busy := fault.Wrap(err, fault.Unavailable, "database_busy", "every database connection is in use")
+	if ctx.Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+		busy := fault.Wrap(err, fault.Unavailable, "database_busy", "no database connection is to be had in time")
 		busy.RetryAfter = time.Second
 		return nil, busy
 	}

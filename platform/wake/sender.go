@@ -10,10 +10,11 @@ import (
 )
 
 const (
-	maxKey      = 512             // bytes; far below the 8000 that PostgreSQL takes
-	maxKeys     = 1000            // a topic, between two statements
-	answerLimit = 5 * time.Second // for one statement
-	lastLimit   = time.Second     // for what is left when the bus stops
+	maxKey      = 512                  // bytes; far below the 8000 that PostgreSQL takes
+	maxKeys     = 1000                 // a topic, between two statements
+	answerLimit = 5 * time.Second      // for one statement
+	lastLimit   = time.Second          // for what is left when the bus stops
+	breath      = 5 * time.Millisecond // between two statements: what is said in quick succession goes in one
 	firstPause  = 100 * time.Millisecond
 	longestWait = 5 * time.Second
 )
@@ -69,6 +70,7 @@ func (b *Bus) runSender(ctx context.Context) {
 		err := b.sendOnce(ctx, answerLimit)
 		if err == nil {
 			wait = firstPause
+			rest(ctx, breath)
 			continue
 		}
 		b.couldNotSend(ctx, err)
