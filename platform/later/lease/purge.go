@@ -25,11 +25,11 @@ func (t Table) Purge(ctx context.Context, place *postgres.Source, source string,
 		WITH old AS (
 			SELECT t.id, t.processed_on FROM %[1]s t
 			WHERE t.processed_on >= $1 AND t.processed_on <= $2 AND ($3 = '' OR %[2]s = $3)
-			ORDER BY t.processed_on LIMIT $4
+			ORDER BY t.processed_on LIMIT %[3]d
 			FOR UPDATE SKIP LOCKED),
 		attempts AS (DELETE FROM platform.attempts a USING old WHERE a.work_id = old.id),
 		gone AS (DELETE FROM %[1]s t USING old WHERE t.id = old.id)
-		SELECT count(*), coalesce(max(processed_on), $2) FROM old`, t.Name, t.Source)
+		SELECT count(*), coalesce(max(processed_on), $1) FROM old`, t.Name, t.Source, PurgeBatch)
 	// What is done while the purge runs is not in its way; and each batch begins where the last one ended, past
 	// the index entries of the rows that have gone.
 	var from, to time.Time
@@ -39,7 +39,7 @@ func (t Table) Purge(ctx context.Context, place *postgres.Source, source string,
 	for n := PurgeBatch; n == PurgeBatch; total += n {
 		var last time.Time
 		err := place.InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
-			return tx.QueryRow(ctx, sql, from, to, source, PurgeBatch).Scan(&n, &last)
+			return tx.QueryRow(ctx, sql, from, to, source).Scan(&n, &last)
 		})
 		if err != nil {
 			return total, fmt.Errorf("purge %s: %w", t.Name, err)

@@ -5,8 +5,6 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/google/uuid"
-
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/postgres"
 )
@@ -16,63 +14,51 @@ import (
 // it fails on the way. source "" means the events of every module. An event with a delivery that is still to be
 // made, or is a dead letter, stays however old it is.
 //
-// It works through short transactions and lets alone what somebody else purges at the same time. It ends with
-// ctx; what it has done by then stays done. The inbox, which may lie in other databases, is not touched.
+// It works through short transactions, from the oldest on, and lets alone what somebody else purges at the same
+// time. It ends with ctx; what it has done by then stays done. The inbox, which may lie in other databases, is
+// not touched.
 func Purge(ctx context.Context, place *postgres.Source, source string, age time.Duration) (total int, err error) {
 	var to time.Time
 	if err := place.QueryRow(ctx, `SELECT now() - $1::interval`, age).Scan(&to); err != nil {
 		return 0, fmt.Errorf("purge events: %w", err)
 	}
-	for _, window := range []string{delivered, unheard} {
-		after, gone := position{}, 0
-		for seen := lease.PurgeBatch; seen == lease.PurgeBatch; total += gone {
-			var last position
+	for _, old := range []string{delivered, unheard} {
+		// Each batch begins where the last one ended, past the index entries of what has gone.
+		var from time.Time
+		for found := lease.PurgeBatch; found == lease.PurgeBatch; {
+			gone, last := 0, from
 			err := place.InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
-				return tx.QueryRow(ctx, purge(window), after.on, after.id, to, source, lease.PurgeBatch).Scan(&gone, &seen, &last.on, &last.id)
+				return tx.QueryRow(ctx, purge(old), from, to, source).Scan(&gone, &found, &last)
 			})
 			if err != nil {
 				return total, fmt.Errorf("purge events: %w", err)
 			}
-			after = last
+			total, from = total+gone, last
 		}
 	}
 	return total, nil
 }
 
-// position is where a batch ended. The next one begins behind it, past what had to stay and past the index
-// entries of what has gone.
-type position struct {
-	on time.Time
-	id uuid.UUID
-}
-
-// Windows on what is old, a batch at a time: deliveries that were made, and events without any.
+// What is old. That all deliveries of an event were made is looked up event by event: a plan that reads all
+// deliveries, for every batch, is never the better one.
 const (
 	delivered = `
-		SELECT t.processed_on AS at, t.id, t.event_id FROM platform.deliveries t
-		WHERE (t.processed_on, t.id) > ($1, $2) AND t.processed_on <= $3 ORDER BY t.processed_on, t.id LIMIT $5`
+		SELECT e.id, t.processed_on AS done FROM platform.deliveries t JOIN platform.events e ON e.id = t.event_id
+		WHERE t.processed_on >= $1 AND t.processed_on <= $2
+			AND (SELECT bool_and(coalesce(o.processed_on <= $2, false)) FROM platform.deliveries o WHERE o.event_id = t.event_id)`
 	unheard = `
-		SELECT e.occurred_on AS at, e.id, e.id AS event_id FROM platform.events e
-		WHERE (e.occurred_on, e.id) > ($1, $2) AND e.occurred_on <= $3
-			AND NOT EXISTS (SELECT FROM platform.deliveries t WHERE t.event_id = e.id)
-		ORDER BY e.occurred_on, e.id LIMIT $5`
+		SELECT e.id, e.occurred_on AS done FROM platform.events e
+		WHERE e.occurred_on >= $1 AND e.occurred_on <= $2
+			AND (SELECT count(*) = 0 FROM platform.deliveries o WHERE o.event_id = e.id)`
 )
 
-// purge returns the statement for one batch. It tells how many events have gone, how many rows were seen in the
-// window, and the position of the last of those.
-func purge(window string) string {
-	return `
-		WITH seen AS (` + window + `),
-		old AS (
-			SELECT e.id FROM platform.events e
-			WHERE e.id IN (SELECT event_id FROM seen) AND ($4 = '' OR e.source = $4)
-				AND NOT EXISTS (SELECT FROM platform.deliveries t
-					WHERE t.event_id = e.id AND (t.processed_on IS NULL OR t.processed_on > $3))
-			FOR UPDATE SKIP LOCKED),
-		made AS (DELETE FROM platform.deliveries t USING old WHERE t.event_id = old.id RETURNING t.id),
+// purge returns the statement for one batch. It tells how many events have gone, how many rows it has found,
+// and how old the last of those is. An event is found once for each of its deliveries.
+func purge(old string) string {
+	return fmt.Sprintf(`
+		WITH old AS (%s AND ($3 = '' OR e.source = $3) ORDER BY done LIMIT %d FOR UPDATE OF e SKIP LOCKED),
+		made AS (DELETE FROM platform.deliveries t USING (SELECT DISTINCT id FROM old) AS o WHERE t.event_id = o.id RETURNING t.id),
 		attempts AS (DELETE FROM platform.attempts a USING made WHERE a.work_id = made.id),
-		events AS (DELETE FROM platform.events e USING old WHERE e.id = old.id),
-		last AS (SELECT at, id FROM seen ORDER BY at DESC, id DESC LIMIT 1)
-		SELECT (SELECT count(*) FROM old), (SELECT count(*) FROM seen),
-			coalesce((SELECT at FROM last), $1), coalesce((SELECT id FROM last), $2)`
+		gone AS (DELETE FROM platform.events e USING (SELECT DISTINCT id FROM old) AS o WHERE e.id = o.id)
+		SELECT count(DISTINCT id), count(*), coalesce(max(done), $1) FROM old`, old, lease.PurgeBatch)
 }
