@@ -41,19 +41,13 @@ func (encodeUUID) Encode(value any, buf []byte) ([]byte, error) {
 	return append(buf, id[:]...), nil
 }
 
-var (
-	errNullUUID = errors.New("NULL cannot be read into a uuid.UUID; read it into a pointer to one")
-	errNoUUID   = errors.New("a UUID has sixteen bytes")
-)
+var errNoUUID = errors.New("this is no UUID; NULL can be read into a pointer to one")
 
 type scanUUID struct{}
 
 func (scanUUID) Scan(src []byte, target any) error {
 	id := target.(*uuid.UUID)
-	switch {
-	case src == nil:
-		return errNullUUID
-	case len(src) != len(id):
+	if len(src) != len(id) {
 		return errNoUUID
 	}
 	copy(id[:], src)
