@@ -19,6 +19,9 @@
 // that 401 and 403 come before any 400), body size and type, path and query, body content, handler, answer. The
 // handler returns a value or an error; [WriteProblem] turns any error into a problem document by one table.
 //
+// Where a request comes from, [ClientAddress] knows; what proxies say about that counts if Config.TrustedProxies names
+// them. Config.Limit refuses what is too much, by who asks and from where; package ratelimit counts for it.
+//
 // What nobody may see stays inside: an error without a fault kind is a bare 500, its text goes to the one log
 // line of the request. What was sent is neither answered nor logged.
 package httpx
