@@ -15,7 +15,7 @@ import (
 
 const (
 	oldestAge  = 100 * 365 * 24 * time.Hour
-	purgeLimit = 20 * time.Second // for one request, which has 30; what is left then is for the next one
+	purgeLimit = 25 * time.Second // for one request, which has 30; what is left then is for the next one
 )
 
 // Purge says which rows are to go: those that were done at least Age ago, of one module or, with Source "", of

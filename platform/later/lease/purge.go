@@ -11,6 +11,14 @@ import (
 // PurgeBatch is how many rows one transaction of a purge removes at most, so that it holds no lock for long.
 const PurgeBatch = 1000
 
+// PurgePlan begins the transactions of a purge: each batch is to be read from an index, in its order, and no
+// further than it goes. Left alone, PostgreSQL would read and sort all that is old for every batch, or compile the
+// statement for longer than it runs, if a table has been filled so quickly that its statistics are behind.
+var PurgePlan = postgres.Guard{First: []postgres.Statement{{
+	SQL: `SELECT set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true),
+		set_config('enable_sort', 'off', true), set_config('jit', 'off', true)`,
+}}}
+
 // Purge removes the rows that were done at least age ago, with their attempts, and returns how many have gone,
 // also if it fails on the way. source "" means the rows of every module. It goes by the time at which a row was
 // done; rows that are not, and dead letters, stay however old they are.
@@ -27,8 +35,8 @@ func (t Table) Purge(ctx context.Context, place *postgres.Source, source string,
 			WHERE t.processed_on >= $1 AND t.processed_on <= $2 AND ($3 = '' OR %[2]s = $3)
 			ORDER BY t.processed_on LIMIT %[3]d
 			FOR UPDATE SKIP LOCKED),
-		attempts AS (DELETE FROM platform.attempts a USING old WHERE a.work_id = old.id),
-		gone AS (DELETE FROM %[1]s t USING old WHERE t.id = old.id)
+		attempts AS (DELETE FROM platform.attempts a WHERE a.work_id = ANY(ARRAY(SELECT id FROM old))),
+		gone AS (DELETE FROM %[1]s t WHERE t.id = ANY(ARRAY(SELECT id FROM old)))
 		SELECT count(*), coalesce(max(processed_on), $1) FROM old`, t.Name, t.Source, PurgeBatch)
 	// What is done while the purge runs is not in its way; and each batch begins where the last one ended, past
 	// the index entries of the rows that have gone.
@@ -38,7 +46,7 @@ func (t Table) Purge(ctx context.Context, place *postgres.Source, source string,
 	}
 	for n := PurgeBatch; n == PurgeBatch; total += n {
 		var last time.Time
-		err := place.InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
+		err := place.InGuardedTx(ctx, PurgePlan, func(ctx context.Context, tx *postgres.Tx) error {
 			return tx.QueryRow(ctx, sql, from, to, source).Scan(&n, &last)
 		})
 		if err != nil {

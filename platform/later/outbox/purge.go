@@ -27,7 +27,7 @@ func Purge(ctx context.Context, place *postgres.Source, source string, age time.
 		var from time.Time
 		for found := lease.PurgeBatch; found == lease.PurgeBatch; {
 			gone, last := 0, from
-			err := place.InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
+			err := place.InGuardedTx(ctx, lease.PurgePlan, func(ctx context.Context, tx *postgres.Tx) error {
 				return tx.QueryRow(ctx, purge(old), from, to, source).Scan(&gone, &found, &last)
 			})
 			if err != nil {
@@ -44,21 +44,23 @@ func Purge(ctx context.Context, place *postgres.Source, source string, age time.
 const (
 	delivered = `
 		SELECT e.id, t.processed_on AS done FROM platform.deliveries t JOIN platform.events e ON e.id = t.event_id
-		WHERE t.processed_on >= $1 AND t.processed_on <= $2
-			AND (SELECT bool_and(coalesce(o.processed_on <= $2, false)) FROM platform.deliveries o WHERE o.event_id = t.event_id)`
+		WHERE t.processed_on >= $1 AND t.processed_on <= $2 AND ($3 = '' OR e.source = $3)
+			AND (SELECT bool_and(coalesce(o.processed_on <= $2, false)) FROM platform.deliveries o WHERE o.event_id = t.event_id)
+		ORDER BY t.processed_on`
 	unheard = `
 		SELECT e.id, e.occurred_on AS done FROM platform.events e
-		WHERE e.occurred_on >= $1 AND e.occurred_on <= $2
-			AND (SELECT count(*) = 0 FROM platform.deliveries o WHERE o.event_id = e.id)`
+		WHERE e.occurred_on >= $1 AND e.occurred_on <= $2 AND ($3 = '' OR e.source = $3)
+			AND (SELECT count(*) = 0 FROM platform.deliveries o WHERE o.event_id = e.id)
+		ORDER BY e.occurred_on`
 )
 
 // purge returns the statement for one batch. It tells how many events have gone, how many rows it has found,
 // and how old the last of those is. An event is found once for each of its deliveries.
 func purge(old string) string {
 	return fmt.Sprintf(`
-		WITH old AS (%s AND ($3 = '' OR e.source = $3) ORDER BY done LIMIT %d FOR UPDATE OF e SKIP LOCKED),
-		made AS (DELETE FROM platform.deliveries t USING (SELECT DISTINCT id FROM old) AS o WHERE t.event_id = o.id RETURNING t.id),
-		attempts AS (DELETE FROM platform.attempts a USING made WHERE a.work_id = made.id),
-		gone AS (DELETE FROM platform.events e USING (SELECT DISTINCT id FROM old) AS o WHERE e.id = o.id)
-		SELECT count(DISTINCT id), count(*), coalesce(max(done), $1) FROM old`, old, lease.PurgeBatch)
+		WITH old AS (%s LIMIT %d FOR UPDATE OF e SKIP LOCKED),
+		made AS (DELETE FROM platform.deliveries t WHERE t.event_id = ANY(ARRAY(SELECT id FROM old)) RETURNING t.id),
+		attempts AS (DELETE FROM platform.attempts a WHERE a.work_id = ANY(ARRAY(SELECT id FROM made))),
+		gone AS (DELETE FROM platform.events e WHERE e.id = ANY(ARRAY(SELECT id FROM old)) RETURNING e.id)
+		SELECT (SELECT count(*) FROM gone), count(*), coalesce(max(done), $1) FROM old`, old, lease.PurgeBatch)
 }
