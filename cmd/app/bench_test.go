@@ -17,6 +17,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"example.com/plenary/modules/sales/sandbox"
+	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/postgres/postgrestest"
 	"example.com/plenary/platform/telemetry"
 )
@@ -123,7 +124,7 @@ func (w *world) bareServer() string {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	server := &http.Server{Handler: (&bare{pool: pool, gateway: sandbox.New(w.ledger)}).handler(), ErrorLog: slog.NewLogLogger(slog.DiscardHandler, 0)}
+	server := httpx.NewServer("", (&bare{pool: pool, gateway: sandbox.New(w.ledger)}).handler(), slog.New(slog.DiscardHandler)) // the same limits of time
 	var serving sync.WaitGroup
 	serving.Go(func() { _ = server.Serve(listener) })
 	w.t.Cleanup(func() { _ = server.Close(); serving.Wait(); pool.Close() })
