@@ -3,9 +3,12 @@ package main
 import (
 	"context"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -17,6 +20,7 @@ import (
 	"example.com/plenary/modules/sales"
 	"example.com/plenary/modules/sales/salesapi"
 	"example.com/plenary/modules/sales/sandbox"
+	"example.com/plenary/platform/httpx"
 )
 
 // bare places and shows orders with chi and pgx and nothing else. It sends the same statements in as many round trips
@@ -30,6 +34,7 @@ type bare struct {
 func (b *bare) handler() http.Handler {
 	r := chi.NewRouter()
 	r.Post("/api/v1/sales/orders", b.postOrder)
+	r.Get("/api/v1/sales/orders", b.getOrders)
 	r.Get("/api/v1/sales/orders/{id}", b.getOrder)
 	return r
 }
@@ -165,7 +170,7 @@ func (b *bare) settle(ctx context.Context, v *sales.OrderView, c sales.Charge, e
 		return err
 	}
 	defer tx.Rollback(ctx)
-	if _, err := b.read(ctx, tx, v.ID, " FOR NO KEY UPDATE"); err != nil {
+	if _, err := b.order(ctx, tx, v.ID, " FOR NO KEY UPDATE"); err != nil {
 		return err
 	}
 	_, err = tx.Exec(ctx, `
@@ -196,6 +201,59 @@ func (b *bare) settle(ctx context.Context, v *sales.OrderView, c sales.Charge, e
 	return tx.Commit(ctx)
 }
 
+// bareOrderColumns are those of bareOrderRow.
+const bareOrderColumns = `o.id, o.number, o.customer_id, o.status, o.total, o.currency, o.payment_id, coalesce(o.failure_reason, ''),
+	o.created_on, o.expires_on, o.version`
+
+func bareOrderRow(row pgx.CollectableRow) (v sales.OrderView, err error) {
+	var payment *uuid.UUID
+	var reason string
+	err = row.Scan(&v.ID, &v.Number, &v.CustomerID, &v.Status, &v.Total.Amount, &v.Total.Currency, &payment, &reason, &v.CreatedOn, &v.ExpiresOn, &v.Version)
+	return v, err
+}
+
+// getOrders answers with the first page of the caller's orders.
+func (b *bare) getOrders(w http.ResponseWriter, r *http.Request) {
+	user, _, err := b.user(r)
+	if err != nil {
+		http.Error(w, "", http.StatusUnauthorized)
+		return
+	}
+	limit, err := strconv.Atoi(r.URL.Query().Get("limit"))
+	if err != nil {
+		http.Error(w, "", http.StatusBadRequest)
+		return
+	}
+	rows, err := b.pool.Query(r.Context(), `
+		SELECT `+bareOrderColumns+` FROM sales.orders o
+		WHERE ($1::uuid IS NULL OR o.customer_id = $1) AND ($2 = '' OR o.status = $2)
+			AND ($3::uuid = '00000000-0000-0000-0000-000000000000' OR o.id < $3)
+		ORDER BY o.id DESC LIMIT $4`, user, "", uuid.Nil, limit+1)
+	var page httpx.Page[sales.OrderView]
+	if err == nil {
+		page.Items, err = pgx.CollectRows(rows, bareOrderRow)
+	}
+	if err == nil && len(page.Items) > limit {
+		page.Items = page.Items[:limit]
+		last, _ := page.Items[limit-1].ID.MarshalText()
+		next := base64.RawURLEncoding.EncodeToString(last)
+		page.NextCursor = &next
+	}
+	if err == nil {
+		err = b.attachLines(r.Context(), b.pool, page.Items)
+	}
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusInternalServerError)
+		return
+	}
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(page)
+}
+
+type bareReader interface {
+	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
+}
+
 func (b *bare) getOrder(w http.ResponseWriter, r *http.Request) {
 	user, _, err := b.user(r)
 	if err != nil {
@@ -207,7 +265,7 @@ func (b *bare) getOrder(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "", http.StatusBadRequest)
 		return
 	}
-	v, err := b.read(r.Context(), b.pool, id, "")
+	v, err := b.order(r.Context(), b.pool, id, "")
 	if err != nil || v.CustomerID != user {
 		http.Error(w, "", http.StatusNotFound)
 		return
@@ -216,32 +274,38 @@ func (b *bare) getOrder(w http.ResponseWriter, r *http.Request) {
 	_ = json.NewEncoder(w).Encode(v)
 }
 
-func (b *bare) read(ctx context.Context, db interface {
-	Query(ctx context.Context, sql string, args ...any) (pgx.Rows, error)
-	QueryRow(ctx context.Context, sql string, args ...any) pgx.Row
-}, id uuid.UUID, lock string,
-) (sales.OrderView, error) {
-	var v sales.OrderView
-	var payment *uuid.UUID
-	var reason string
-	err := db.QueryRow(ctx, `SELECT o.id, o.number, o.customer_id, o.status, o.total, o.currency, o.payment_id, coalesce(o.failure_reason, ''),
-	o.created_on, o.expires_on, o.version FROM sales.orders o WHERE o.id = $1`+lock, id).
-		Scan(&v.ID, &v.Number, &v.CustomerID, &v.Status, &v.Total.Amount, &v.Total.Currency, &payment, &reason, &v.CreatedOn, &v.ExpiresOn, &v.Version)
+func (b *bare) order(ctx context.Context, db bareReader, id uuid.UUID, lock string) (v sales.OrderView, err error) {
+	rows, err := db.Query(ctx, `SELECT `+bareOrderColumns+` FROM sales.orders o WHERE o.id = $1`+lock, id)
 	if err != nil {
 		return v, err
+	}
+	if v, err = pgx.CollectExactlyOneRow(rows, bareOrderRow); err != nil {
+		return v, err
+	}
+	one := []sales.OrderView{v}
+	err = b.attachLines(ctx, db, one)
+	return one[0], err
+}
+
+func (b *bare) attachLines(ctx context.Context, db bareReader, orders []sales.OrderView) error {
+	ids := make([]uuid.UUID, len(orders))
+	for i, v := range orders {
+		ids[i] = v.ID
 	}
 	rows, err := db.Query(ctx, `
 		SELECT order_id, product_id, event_id, name, quantity, unit_price
-		FROM sales.order_lines WHERE order_id = ANY($1) ORDER BY order_id, position`, []uuid.UUID{id})
+		FROM sales.order_lines WHERE order_id = ANY($1) ORDER BY order_id, position`, ids)
 	if err != nil {
-		return v, err
+		return err
 	}
 	var order, event uuid.UUID
-	l := sales.LineView{UnitPrice: sales.Money{Currency: v.Total.Currency}}
+	var l sales.LineView
 	_, err = pgx.ForEachRow(rows, []any{&order, &l.ProductID, &event, &l.Name, &l.Quantity, &l.UnitPrice.Amount}, func() error {
+		v := &orders[slices.IndexFunc(orders, func(v sales.OrderView) bool { return v.ID == order })]
+		l.UnitPrice.Currency = v.Total.Currency
 		l.Total = sales.Money{Amount: l.UnitPrice.Amount * int64(l.Quantity), Currency: l.UnitPrice.Currency}
 		v.Lines = append(v.Lines, l)
 		return nil
 	})
-	return v, err
+	return err
 }

@@ -45,8 +45,11 @@ func BenchmarkOrderAgainstBare(b *testing.B) {
 	b.Run("POST sales_orders", func(b *testing.B) {
 		compare(b, alice, naked, "POST", "/sales/orders", order, http.StatusCreated)
 	})
+	b.Run("GET sales_orders", func(b *testing.B) { // what the page of one's orders shows
+		compare(b, alice, naked, "GET", "/sales/orders?limit=50", nil, http.StatusOK)
+	})
 	shown := "/sales/orders/" + alice.order(1, "tok_visa").ID
-	b.Run("GET sales_orders_id", func(b *testing.B) {
+	b.Run("GET sales_orders_id", func(b *testing.B) { // the smallest: three short statements, of which one finds out who asks
 		compare(b, alice, naked, "GET", shown, nil, http.StatusOK)
 	})
 }

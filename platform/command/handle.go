@@ -80,7 +80,7 @@ func HandleQuery[Q Command, R any](p *Pipeline, source *postgres.Source, h func(
 // HandleEvent makes the door through which package outbox delivers an event to one handler, named by policy.
 // The delivery's inbox row comes in as the Guard.
 func HandleEvent[E any](p *Pipeline, source *postgres.Source, policy Policy, h func(ctx context.Context, tx *postgres.Tx, event E) error) func(ctx context.Context, event E) error {
-	info := Info{Policy: policy, Kind: Event, Source: source}
+	info := newInfo(policy, Event, source)
 	p.register(info)
 	return func(ctx context.Context, event E) error {
 		_, err := p.walk(ctx, p.events, &run{
@@ -96,7 +96,13 @@ func infoOf[C Command](kind Kind, source *postgres.Source) Info {
 		panic("command: commands are values, not pointers: " + reflect.TypeFor[C]().String())
 	}
 	var zero C
-	return Info{Policy: zero.Policy(), Kind: kind, Source: source}
+	return newInfo(zero.Policy(), kind, source)
+}
+
+func newInfo(policy Policy, kind Kind, source *postgres.Source) Info {
+	info := Info{Policy: policy, Kind: kind, Source: source}
+	info.completed = outcomeOf(info, "completed")
+	return info
 }
 
 func withoutResult[C Command](door ResultFunc[C, struct{}]) Func[C] {

@@ -6,6 +6,8 @@ import (
 	"regexp"
 	"time"
 
+	"go.opentelemetry.io/otel/metric"
+
 	"example.com/plenary/platform/identity"
 	"example.com/plenary/platform/postgres"
 )
@@ -58,6 +60,8 @@ type Info struct {
 	Policy Policy
 	Kind   Kind
 	Source *postgres.Source // the module's
+
+	completed metric.MeasurementOption // the labels of most runs, made once
 }
 
 // register refuses what would only show up in production: a bad name, or one name for two things.

@@ -9,7 +9,6 @@ import (
 	"go.opentelemetry.io/otel/attribute"
 	"go.opentelemetry.io/otel/codes"
 	"go.opentelemetry.io/otel/metric"
-	"go.opentelemetry.io/otel/trace"
 
 	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/postgres"
@@ -59,36 +58,40 @@ func (p *Pipeline) permission(ctx context.Context, r *run, next next) (any, erro
 // logging writes the one line of a failure, and measures every run.
 func (p *Pipeline) logging(ctx context.Context, r *run, next next) (any, error) {
 	began := time.Now()
-	ctx, span := p.deps.Tracer.Start(ctx, r.info.Policy.Name, trace.WithAttributes(
-		attribute.String("plenary.kind", string(r.info.Kind)), attribute.String("plenary.run_id", RunID(ctx))))
+	ctx, span := p.deps.Tracer.Start(ctx, r.info.Policy.Name)
 	defer span.End()
+	if span.IsRecording() {
+		span.SetAttributes(attribute.String("plenary.kind", string(r.info.Kind)), attribute.String("plenary.run_id", RunID(ctx)))
+	}
 	result, err := safely(func() (any, error) { return next(ctx) })
 
 	took := time.Since(began)
-	outcome := "completed"
+	if err == nil {
+		p.deps.Logger.DebugContext(ctx, "completed", "name", r.info.Policy.Name, "kind", string(r.info.Kind), "took", took)
+		p.instrument.duration.Record(ctx, took.Seconds(), r.info.completed)
+		return result, nil
+	}
+	outcome, level := fault.KindOf(err).String(), slog.LevelWarn
+	if fault.KindOf(err) == fault.Internal {
+		level = slog.LevelError
+	}
 	attrs := []slog.Attr{
 		slog.String("name", r.info.Policy.Name), slog.String("kind", string(r.info.Kind)), slog.Duration("took", took),
+		slog.String("fault", outcome), slog.Any("error", err),
 	}
-	if err != nil {
-		kind := fault.KindOf(err)
-		outcome = kind.String()
-		attrs = append(attrs, slog.String("fault", outcome), slog.Any("error", err))
-		level := slog.LevelWarn
-		if kind == fault.Internal {
-			level = slog.LevelError
-		}
-		if p, ok := errors.AsType[*panicked](err); ok {
-			attrs = append(attrs, slog.String("stack", string(p.stack)))
-		}
-		p.deps.Logger.LogAttrs(ctx, level, "failed", attrs...)
-		span.SetStatus(codes.Error, outcome)
-	} else {
-		p.deps.Logger.LogAttrs(ctx, slog.LevelDebug, "completed", attrs...)
+	if p, ok := errors.AsType[*panicked](err); ok {
+		attrs = append(attrs, slog.String("stack", string(p.stack)))
 	}
-	p.instrument.duration.Record(ctx, took.Seconds(), metric.WithAttributes(
-		attribute.String("name", r.info.Policy.Name), attribute.String("kind", string(r.info.Kind)),
-		attribute.String("outcome", outcome)))
+	p.deps.Logger.LogAttrs(ctx, level, "failed", attrs...)
+	span.SetStatus(codes.Error, outcome)
+	p.instrument.duration.Record(ctx, took.Seconds(), outcomeOf(r.info, outcome))
 	return result, err
+}
+
+// outcomeOf labels a run's duration.
+func outcomeOf(info Info, outcome string) metric.MeasurementOption {
+	return metric.WithAttributeSet(attribute.NewSet(attribute.String("name", info.Policy.Name),
+		attribute.String("kind", string(info.Kind)), attribute.String("outcome", outcome)))
 }
 
 // cacheInvalidation lies outside the transaction, so that it evicts what is stale only once it is stale: after

@@ -65,8 +65,10 @@ func correlate(next http.Handler) http.Handler {
 // continueTrace makes the caller's W3C trace ours. It starts no span: who wants spans wraps the API.
 func continueTrace(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		ctx := propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header))
-		next.ServeHTTP(w, r.WithContext(ctx))
+		if r.Header.Get("traceparent") != "" {
+			r = r.WithContext(propagation.TraceContext{}.Extract(r.Context(), propagation.HeaderCarrier(r.Header)))
+		}
+		next.ServeHTTP(w, r)
 	})
 }
 
