@@ -55,6 +55,10 @@ func (p *Pipeline) permission(ctx context.Context, r *run, next next) (any, erro
 	return next(ctx)
 }
 
+// CodePutOff is the code of what a handler returns that cannot do its work yet. That is no failure; package
+// later/lease, under deferred commands and deliveries, lets it come back.
+const CodePutOff = "put_off"
+
 // logging writes the one line of a failure, and measures every run.
 func (p *Pipeline) logging(ctx context.Context, r *run, next next) (any, error) {
 	began := time.Now()
@@ -70,6 +74,11 @@ func (p *Pipeline) logging(ctx context.Context, r *run, next next) (any, error) 
 		p.deps.Logger.DebugContext(ctx, "completed", "name", r.info.Policy.Name, "kind", string(r.info.Kind), "took", took)
 		p.instrument.duration.Record(ctx, took.Seconds(), r.info.completed)
 		return result, nil
+	}
+	if fault.Is(err, CodePutOff) {
+		p.deps.Logger.InfoContext(ctx, "put off", "name", r.info.Policy.Name, "kind", string(r.info.Kind), "took", took, "reason", err)
+		p.instrument.duration.Record(ctx, took.Seconds(), outcomeOf(r.info, CodePutOff))
+		return result, err
 	}
 	outcome, level := fault.KindOf(err).String(), slog.LevelWarn
 	if fault.KindOf(err) == fault.Internal {

@@ -18,6 +18,8 @@
 // effects. One that runs outside a transaction runs at least once: should the process die between the effect
 // and the stamp, it runs again, with the same command.RunID. Package lease tells the details.
 //
+// A handler that cannot do its work yet returns [PutOff], and comes back when it says; that is no failure.
+//
 // A module schedules only its own commands, so that a row lies in the database of its cause. What another
 // module should do, that module learns from an event; see package outbox.
 package internalcommand

@@ -173,6 +173,7 @@ func (r *replica) effects(text string) int {
 // row is what the tests look at.
 type row struct {
 	Attempts, Crashes    int
+	PutOffs              int
 	Claim                int64
 	Processed, Dead, Run bool
 	Reason, LastError    string
@@ -183,10 +184,10 @@ func (r *replica) row(id uuid.UUID) row {
 	r.t.Helper()
 	var w row
 	err := r.source.QueryRow(context.Background(), `
-		SELECT attempts, crashes, claim, processed_on IS NOT NULL, dead_lettered_on IS NOT NULL, claimed_until IS NOT NULL,
+		SELECT attempts, crashes, put_offs, claim, processed_on IS NOT NULL, dead_lettered_on IS NOT NULL, claimed_until IS NOT NULL,
 			coalesce(dead_letter_reason, ''), coalesce(last_error, ''), next_attempt_on - now()
 		FROM platform.internal_commands WHERE id = $1`, id).
-		Scan(&w.Attempts, &w.Crashes, &w.Claim, &w.Processed, &w.Dead, &w.Run, &w.Reason, &w.LastError, &w.Wait)
+		Scan(&w.Attempts, &w.Crashes, &w.PutOffs, &w.Claim, &w.Processed, &w.Dead, &w.Run, &w.Reason, &w.LastError, &w.Wait)
 	if err != nil {
 		r.t.Fatal(err)
 	}

@@ -15,7 +15,8 @@ import (
 // State is how operators see a row.
 type State string
 
-// The states. A row is retrying between two attempts, and due when it could start and has not been tried yet.
+// The states. A row is retrying between two attempts, and due when it could start and has not been tried yet. One
+// that was put off is scheduled, and then due, as if it had never been tried.
 const (
 	Scheduled    State = "scheduled"
 	Due          State = "due"
@@ -25,12 +26,15 @@ const (
 	DeadLettered State = "dead_lettered"
 )
 
+// triedRow is the condition that a row has failed or crashed, and was not put off since.
+const triedRow = `(t.attempts > 0 OR t.crashes > 0) AND NOT t.put_off`
+
 // StateSQL is the expression of a row's state, for the table as t.
 const StateSQL = `CASE
 	WHEN t.processed_on IS NOT NULL THEN 'succeeded'
 	WHEN t.dead_lettered_on IS NOT NULL THEN 'dead_lettered'
 	WHEN t.claimed_until IS NOT NULL THEN 'running'
-	WHEN t.attempts > 0 OR t.crashes > 0 THEN 'retrying'
+	WHEN ` + triedRow + ` THEN 'retrying'
 	WHEN t.next_attempt_on > now() THEN 'scheduled'
 	ELSE 'due' END`
 
@@ -38,7 +42,7 @@ const StateSQL = `CASE
 // the few rows that are open or dead are found by their own indexes: a list of them must not read through all
 // that was ever done.
 func (s State) InSQL() string {
-	const untried = freeRow + ` AND t.attempts = 0 AND t.crashes = 0 AND t.next_attempt_on `
+	const untried = freeRow + ` AND NOT (` + triedRow + `) AND t.next_attempt_on `
 	switch s {
 	case "":
 		return `true`
@@ -49,7 +53,7 @@ func (s State) InSQL() string {
 	case Running:
 		return `t.claimed_until IS NOT NULL`
 	case Retrying:
-		return freeRow + ` AND (t.attempts > 0 OR t.crashes > 0)`
+		return freeRow + ` AND ` + triedRow
 	case Succeeded:
 		return `t.processed_on IS NOT NULL`
 	case DeadLettered:
@@ -83,7 +87,7 @@ type Row struct {
 type Attempt struct {
 	StartedOn  time.Time `json:"startedOn"`
 	FinishedOn time.Time `json:"finishedOn"`
-	Outcome    string    `json:"outcome" enum:"succeeded,failed,dead_lettered,crashed,released"`
+	Outcome    string    `json:"outcome" enum:"succeeded,failed,dead_lettered,crashed,released,put_off"`
 	Error      *string   `json:"error"`
 	Replica    uuid.UUID `json:"replica"`
 }
@@ -163,8 +167,8 @@ func (t Table) read(ctx context.Context, r postgres.Reader, where string, args .
 	return pgx.CollectRows(rows, pgx.RowToStructByPos[Row])
 }
 
-// Requeue gives dead letters among ids another life and returns how many there were: attempts and crashes
-// start over, the last error is kept. Everything else, and what is not there, is left alone and not counted.
+// Requeue gives dead letters among ids another life and returns how many there were: attempts, crashes and
+// put-offs start over, the last error is kept. Everything else, and what is not there, is left alone and not counted.
 func (t Table) Requeue(ctx context.Context, tx *postgres.Tx, ids []uuid.UUID) (int, error) {
 	return t.revive(ctx, tx, `id = ANY($1)`, ids)
 }
@@ -189,8 +193,8 @@ func (t Table) RequeueAll(ctx context.Context, tx *postgres.Tx, f Filter, expect
 
 func (t Table) revive(ctx context.Context, tx *postgres.Tx, which string, args ...any) (int, error) {
 	tag, err := tx.Exec(ctx, fmt.Sprintf(`
-		UPDATE %s SET attempts = 0, crashes = 0, dead_lettered_on = NULL, dead_letter_reason = NULL, unclaimable_since = NULL,
-			next_attempt_on = now()
+		UPDATE %s SET attempts = 0, crashes = 0, put_offs = 0, put_off = false, dead_lettered_on = NULL, dead_letter_reason = NULL,
+			unclaimable_since = NULL, next_attempt_on = now()
 		WHERE dead_lettered_on IS NOT NULL AND %s`, t.Name, which), args...)
 	if err != nil {
 		return 0, fmt.Errorf("requeue in %s: %w", t.Name, err)

@@ -21,6 +21,9 @@
 // process, so that nobody else is hit or blamed; if that, too, ends without an outcome, it is dead-lettered
 // as a crash loop. A graceful stop gives claims back and counts as neither.
 //
+// A handler that cannot do its work yet returns [PutOff]: the row comes back when it says, and no attempt is used
+// up. The twenty-first time it is a failure like any other.
+//
 // Only rows whose name this process knows are claimed. Each replica publishes its names with its heartbeat; a
 // due row whose name no live replica has known for a grace period is dead-lettered, loudly. So in a rolling
 // deploy an old replica does not kill what only the new one understands.

@@ -28,6 +28,7 @@ type Work struct {
 	Attempts    int       // outcomes before this claim
 	MaxAttempts int
 	Crashes     int
+	PutOffs     int
 }
 
 // Mechanism is one table of work and how its rows are run. Name, Table, Detail and From are constants of the
@@ -58,8 +59,8 @@ type Mechanism struct {
 
 // statements are a mechanism's SQL with its table filled in.
 type statements struct {
-	reap, claim, suspect, due, renew, succeed, fail, release string
-	observe, bury, stats                                     string
+	reap, claim, suspect, due, renew, succeed, fail, putOff, release string
+	observe, bury, stats                                             string
 }
 
 // suspectAfter is the number of suspected crashes after which a row runs alone; one more, and it is buried.
@@ -110,7 +111,7 @@ func (m *Mechanism) prepare() error {
 				unclaimable_since = NULL
 			FROM next%[5]s WHERE t.id = next.id%[6]s
 			RETURNING t.id, t.claim, t.claimed_on, t.name, t.payload_version, t.next_attempt_on, t.attempts, t.max_attempts,
-				t.crashes, %[7]s`,
+				t.crashes, t.put_offs, %[7]s`,
 			m.Table, freeRow, knownRow, which, from, where, m.Detail)
 	}
 	m.sql.claim = claim(fmt.Sprintf("t.crashes < %d", suspectAfter))
@@ -124,7 +125,7 @@ func (m *Mechanism) prepare() error {
 			FOR UPDATE SKIP LOCKED),
 		ended AS (
 			UPDATE {table} t
-			SET claimed_until = NULL, crashes = t.crashes + 1,
+			SET claimed_until = NULL, crashes = t.crashes + 1, put_off = false,
 				last_error = 'the lease ended without an outcome',
 				dead_lettered_on = CASE WHEN t.crashes >= %[1]d THEN now() END,
 				dead_letter_reason = CASE WHEN t.crashes >= %[1]d THEN 'crash_loop' END
@@ -165,7 +166,7 @@ func scanWork(row pgx.CollectableRow) (Work, error) {
 	var w Work
 	var userID, tenant, correlation, trace *string
 	err := row.Scan(&w.ID, &w.Claim, &w.ClaimedOn, &w.Name, &w.Version, &w.DueOn, &w.Attempts, &w.MaxAttempts, &w.Crashes,
-		&w.Payload, &userID, &w.Origin.Roles, &tenant, &correlation, &trace, &w.Subject)
+		&w.PutOffs, &w.Payload, &userID, &w.Origin.Roles, &tenant, &correlation, &trace, &w.Subject)
 	for field, value := range map[*string]*string{
 		&w.Origin.UserID: userID, &w.Origin.Tenant: tenant,
 		&w.Origin.CorrelationID: correlation, &w.Origin.TraceParent: trace,

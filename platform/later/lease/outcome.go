@@ -47,12 +47,17 @@ func (m *Mechanism) prepareOutcomes(fill func(string) string) {
 			RETURNING t.id, t.claim, t.claimed_on, t.claimed_by)` + note + `'succeeded', NULL, claimed_by` + after)
 	m.sql.fail = fill(`
 		WITH ended AS (
-			UPDATE {table} t SET attempts = t.attempts + 1, last_error = @error::text, claimed_until = NULL,
+			UPDATE {table} t SET attempts = t.attempts + 1, put_off = false, last_error = @error::text, claimed_until = NULL,
 				next_attempt_on = now() + @pause::interval,
 				dead_lettered_on = CASE WHEN @reason::text <> '' THEN now() END,
 				dead_letter_reason = nullif(@reason::text, '')` + mine + `
 			RETURNING t.id, t.claim, t.claimed_on, t.claimed_by)` + note + `
 			CASE WHEN @reason::text <> '' THEN 'dead_lettered' ELSE 'failed' END, @error::text, claimed_by` + after)
+	m.sql.putOff = fill(`
+		WITH ended AS (
+			UPDATE {table} t SET put_offs = t.put_offs + 1, put_off = true, claimed_until = NULL,
+				next_attempt_on = now() + @pause::interval` + mine + `
+			RETURNING t.id, t.claim, t.claimed_on, t.claimed_by)` + note + `'put_off', @error::text, claimed_by` + after)
 	m.sql.release = fill(`
 		WITH ended AS (
 			UPDATE {table} t SET claimed_until = NULL` + mine + `
@@ -102,6 +107,28 @@ func exactlyOne(tag pgconn.CommandTag) error {
 	return nil
 }
 
+// maxPutOffs bounds how often a row may be put off: what is never ready must end where an operator looks.
+const maxPutOffs = 20
+
+// PutOff returns what a handler returns that cannot do its work yet: Unavailable, with code "put_off" and its
+// RetryAfter. reason is a message as that of any fault.
+func PutOff(after time.Duration, reason string) error {
+	e := fault.New(fault.Unavailable, command.CodePutOff, reason)
+	e.RetryAfter = max(0, after)
+	return e
+}
+
+func isPutOff(w Work, err error) bool {
+	return fault.Is(err, command.CodePutOff) && w.PutOffs < maxPutOffs
+}
+
+// tooOften makes a failure of what was put off once too often.
+func tooOften(err error) error {
+	e := fault.Wrap(err, fault.Unavailable, "put_off_too_often", "it was put off too often")
+	e.RetryAfter = fault.As(err).RetryAfter
+	return e
+}
+
 // verdict decides what a failure means for the row: try again after a pause, or a dead letter for a reason.
 func verdict(w Work, retry Retry, err error) (pause time.Duration, reason string) {
 	if _, bad := errors.AsType[*PayloadError](err); bad {
@@ -148,9 +175,16 @@ func (r *Runner) finish(item *item, stamped bool, err error) {
 		log.Warn("the lease was lost while the work ran; its outcome is dropped", slog.Int64("claim", w.Claim))
 		r.observe(item, "lost")
 		return
+	case isPutOff(w, err):
+		args["error"], args["pause"] = errorText(err), fault.As(err).RetryAfter
+		sql, outcome = m.sql.putOff, command.CodePutOff
 	case item.stopped():
 		sql, outcome = m.sql.release, "released"
 	default:
+		if fault.Is(err, command.CodePutOff) {
+			err = tooOften(err)
+			log.Warn("failed", slog.String("fault", fault.KindOf(err).String()), slog.Any("error", err))
+		}
 		pause, reason := verdict(w, m.Retry(w.Name), err)
 		args["error"], args["pause"], args["reason"] = errorText(err), pause, reason
 		sql, outcome = m.sql.fail, "failed"
