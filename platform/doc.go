@@ -15,12 +15,15 @@
 //	   ratelimit      who may do something again, and when
 //	3  command        the pipeline that every change of state goes through, inline or deferred
 //	   wake           "look at your tables", told to every replica
+//	   lock           one holder at a time, with a fence around what it does
 //	4  httpx          routes declared once, strict input, problem documents, idempotency keys, OpenAPI
-//	   later          which way to do work later
+//	   audit          who changed what, from what to what, in the change's own transaction
+//	   later          which way to do work later; later/channel: the way that may lose something
 //	5  identity/login users, sessions, sign-in
 //	   later/lease    the engine under the durable ways
 //	6  later/…        internalcommand and outbox: the durable ways
-//	7  ops            what operators see and can do, over HTTP
+//	7  later/schedule jobs: the clock starts them
+//	8  ops            what operators see and can do, over HTTP
 //	   host           starts and stops the parts of a program in order; needs nothing but fault
 //
 // Take what you need: the packages up to rank 2 stand almost alone. What is done later needs fault, strictjson,

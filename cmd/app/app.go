@@ -9,8 +9,10 @@ import (
 
 	"example.com/plenary/modules/sales"
 	"example.com/plenary/modules/sales/sandbox"
+	"example.com/plenary/platform/audit"
 	"example.com/plenary/platform/cache"
 	"example.com/plenary/platform/command"
+	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/feature"
 	"example.com/plenary/platform/host"
 	"example.com/plenary/platform/httpx"
@@ -19,6 +21,7 @@ import (
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/later/outbox"
+	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/mail"
 	"example.com/plenary/platform/mail/inbox"
 	"example.com/plenary/platform/ops"
@@ -32,6 +35,7 @@ import (
 const (
 	topicWork  = "work"  // the key is a database's name
 	topicEvict = "evict" // the key is a cache key
+	topicJobs  = "jobs"  // the key is a database's name
 )
 
 // App is the program, wired and not yet started.
@@ -47,7 +51,9 @@ type App struct {
 	pipeline    *command.Pipeline
 	commands    *internalcommand.Queue
 	events      *outbox.Box
+	jobs        *schedule.Schedule
 	runners     []*lease.Runner
+	clocks      []*schedule.Clock
 	inbox       *inbox.Server // with the demo's mail, or nil
 	login       *login.Service
 	sales       *sales.Module
@@ -85,9 +91,13 @@ func New(ctx context.Context, config Config, logger *slog.Logger) (app *App, err
 	if err := a.features.Configure(config.Features); err != nil {
 		return nil, err
 	}
+	if err := a.configureJobs(); err != nil {
+		return nil, err
+	}
 	if err := a.wireRunners(replica); err != nil {
 		return nil, err
 	}
+	a.wireClocks()
 	if a.listener, err = host.Listen(config.HTTPAddr); err != nil {
 		return nil, err
 	}
@@ -121,8 +131,10 @@ func (a *App) wirePlatform() {
 	})
 	a.commands = internalcommand.New(a.pipeline, wakeUp)
 	a.events = outbox.New(a.pipeline, wakeUp)
+	a.jobs = schedule.New(a.pipeline, a.commands, func(database string) { a.bus.Send(topicJobs, database) })
 	a.console = ops.New(ops.Deps{
 		Databases: a.databases.list(), Pipeline: a.pipeline, Wake: wakeUp, Sources: a.databases.sources, Logger: a.logger,
+		Commands: a.commands, Jobs: a.jobs, Keep: ops.Keep{Finished: a.config.KeepFinished, Runs: a.config.KeepRuns},
 	})
 }
 
@@ -132,7 +144,14 @@ func (a *App) wireModules() error {
 	ops.Grant(a.permissions)
 	sales.Grant(a.permissions)
 
-	var err error
+	cleaner, err := audit.NewCleaner(audit.Deps{
+		Pipeline: a.pipeline, Databases: a.databases.places(), Keep: a.config.KeepAudit, Logger: a.logger,
+	})
+	if err != nil {
+		return err
+	}
+	internalcommand.Register(a.commands, cleaner.Clean)
+	a.jobs.Register("audit-trail-cleanup", "0 3 * * *", audit.Cleanup{})
 	guessing := login.DefaultLimits()
 	guessing.Network = a.config.RateLimitLogin
 	a.login, err = login.New(login.Deps{
@@ -146,7 +165,7 @@ func (a *App) wireModules() error {
 		return err
 	}
 	a.sales, err = sales.New(sales.Deps{
-		Source: a.databases.sources["sales"], Pipeline: a.pipeline, Commands: a.commands, Events: a.events,
+		Source: a.databases.sources["sales"], Pipeline: a.pipeline, Commands: a.commands, Events: a.events, Jobs: a.jobs,
 		Permissions: a.permissions, Gateway: sandbox.New(a.databases.sandbox), Mailer: mailer, Customers: a.login,
 		Logger: a.logger, ExpiresAfter: a.config.OrderExpiresAfter, GatewayTimeout: a.config.GatewayTimeout, BaseURL: a.config.BaseURL,
 	})
@@ -192,6 +211,31 @@ func (a *App) wireRunners(replica lease.Replica) error {
 		})
 	}
 	return nil
+}
+
+// configureJobs puts the configured schedules in the place of those that the modules have registered.
+func (a *App) configureJobs() error {
+	for _, s := range a.config.JobSchedules {
+		if err := a.jobs.Configure(s.name, s.cron, s.zone); err != nil {
+			return fault.Wrap(err, fault.Invalid, "configuration", "JOB_SCHEDULES: "+fault.As(err).Message)
+		}
+	}
+	return nil
+}
+
+// wireClocks makes a clock for each database. Operators and the bus wake it; what it starts, the runners run.
+func (a *App) wireClocks() {
+	for _, p := range a.databases.all {
+		clock := a.jobs.NewClock(schedule.ClockConfig{
+			Database: p.db, Logger: a.logger, Meter: a.telemetry.Meter("schedule"), Poll: a.config.SafetyPoll,
+		})
+		a.clocks = append(a.clocks, clock)
+		a.bus.Subscribe(topicJobs, func(key string) {
+			if key == "" || key == p.db.Name() {
+				clock.Wake()
+			}
+		})
+	}
 }
 
 // orNone turns a setting of zero into lease's way of saying "not at all".

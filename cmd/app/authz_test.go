@@ -37,6 +37,13 @@ var access = map[string]string{
 	"GET /api/v1/ops/outbox":                     "---vpa",
 	"GET /api/v1/ops/outbox/{id}":                "---vpa",
 	"POST /api/v1/ops/outbox/requeue":            "----pa",
+	"GET /api/v1/ops/jobs":                       "---vpa",
+	"GET /api/v1/ops/audit":                      "---vpa",
+	"GET /api/v1/ops/jobs/{name}":                "---vpa",
+	"GET /api/v1/ops/jobs/{name}/runs":           "---vpa",
+	"GET /api/v1/ops/jobs/{name}/preview":        "---vpa",
+	"POST /api/v1/ops/jobs/{name}/runs":          "----pa",
+	"PATCH /api/v1/ops/jobs/{name}":              "-----a",
 
 	"GET /api/v1/demo/mail": "ncovpa",
 }

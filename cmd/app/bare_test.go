@@ -141,6 +141,9 @@ func (b *bare) open(ctx context.Context, v *sales.OrderView, c *sales.Charge, in
 	if err != nil {
 		return event, err
 	}
+	if err := b.audit(ctx, tx, v, "added", `[{"property":"status","old":null,"new":"payment_initiated"}]`); err != nil {
+		return event, err
+	}
 	payload, _ := json.Marshal(sales.ExpireUnpaidOrder{OrderID: v.ID})
 	if err := b.command(ctx, tx, "sales.expire_unpaid_order", payload, &v.ExpiresOn, 0, 5, v.CustomerID, roles); err != nil {
 		return event, err
@@ -198,7 +201,19 @@ func (b *bare) settle(ctx context.Context, v *sales.OrderView, c sales.Charge, e
 	if err != nil {
 		return err
 	}
+	if err := b.audit(ctx, tx, v, "modified", `[{"property":"status","old":"payment_initiated","new":"paid"}]`); err != nil {
+		return err
+	}
 	return tx.Commit(ctx)
+}
+
+func (b *bare) audit(ctx context.Context, tx pgx.Tx, v *sales.OrderView, operation, changes string) error {
+	_, err := tx.Exec(ctx, `
+		INSERT INTO platform.audit_entries (id, source, entity_type, entity_key, operation, changes,
+			changed_by, correlation_id, tenant)
+		VALUES ($1, $2, $3, $4, $5, $6, nullif($7, ''), nullif($8, ''), nullif($9, ''))`,
+		uuid.Must(uuid.NewV7()), "sales", "sales.order", v.ID.String(), operation, []byte(changes), v.CustomerID.String(), "", "")
+	return err
 }
 
 // bareOrderColumns are those of bareOrderRow.

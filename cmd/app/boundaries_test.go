@@ -29,14 +29,18 @@ var ranks = map[string]int{
 	"postgres/postgrestest": 3,
 	"command":               3,
 	"wake":                  3,
+	"lock":                  3,
 	"httpx":                 4,
 	"identity/login":        5,
+	"audit":                 4,
 	"later":                 4,
+	"later/channel":         4,
 	"later/lease":           5,
 	"later/internalcommand": 6,
 	"later/outbox":          6,
-	"ops":                   7,
-	"host":                  7,
+	"later/schedule":        7,
+	"ops":                   8,
+	"host":                  8,
 }
 
 // source is one Go file: what it is and what it imports of ours.

@@ -25,6 +25,7 @@ func (a *App) wireHost() {
 	}
 	a.host.Add(host.Component{Name: "wake bus", Run: a.bus.Run})
 	if a.config.works() {
+		a.host.Add(host.Component{Name: "clock", Run: a.runClocks})
 		a.host.Add(host.Component{Name: "work", Run: a.runWork, StopTimeout: a.config.StopGrace + workStopMargin})
 	}
 	server := httpx.NewServer(a.config.HTTPAddr, a.handler(), a.logger)
@@ -42,11 +43,16 @@ const (
 )
 
 // runWork runs the work of all databases.
-func (a *App) runWork(ctx context.Context) error {
+func (a *App) runWork(ctx context.Context) error { return runAll(ctx, a.runners) }
+
+func (a *App) runClocks(ctx context.Context) error { return runAll(ctx, a.clocks) }
+
+// runAll runs one loop a database.
+func runAll[L interface{ Run(context.Context) error }](ctx context.Context, loops []L) error {
 	var all sync.WaitGroup
-	errs := make([]error, len(a.runners))
-	for i, runner := range a.runners {
-		all.Go(func() { errs[i] = runner.Run(ctx) })
+	errs := make([]error, len(loops))
+	for i, loop := range loops {
+		all.Go(func() { errs[i] = loop.Run(ctx) })
 	}
 	all.Wait()
 	return errors.Join(errs...)
@@ -74,6 +80,11 @@ func (a *App) startDatabases(ctx context.Context) error {
 	}
 	if err := a.events.SaveSubscriptions(ctx, a.databases.sources); err != nil {
 		return err
+	}
+	for _, clock := range a.clocks {
+		if err := clock.Start(ctx); err != nil {
+			return err
+		}
 	}
 	if a.config.Demo {
 		return a.seed(ctx)

@@ -71,6 +71,12 @@ type Config struct {
 	StopGrace    time.Duration `env:"STOP_GRACE" envDefault:"7s"`     // for running work, when the process is told to stop, 0s to 7s
 	Workers      int           `env:"WORKERS" envDefault:"16"`        // commands that run at once, and as many deliveries, 1 to 1000
 
+	// Jobs and retention.
+	JobSchedules jobSchedules  `env:"JOB_SCHEDULES"`                        // other schedules than the program's, like "audit-trail-cleanup=0 4 * * * Europe/Berlin; sales.reconcile_payments=@every 30m"
+	KeepFinished time.Duration `env:"KEEP_FINISHED_WORK" envDefault:"336h"` // commands and events that are done, 1h to 87600h; dead letters stay
+	KeepRuns     time.Duration `env:"KEEP_JOB_RUNS" envDefault:"2160h"`     // the history of jobs, 1h to 87600h
+	KeepAudit    time.Duration `env:"KEEP_AUDIT_TRAIL" envDefault:"2160h"`  // the audit trail, 24h to 87600h
+
 	// HTTP.
 	TrustedOrigins []string `env:"TRUSTED_ORIGINS"` // other origins that may act by cookie, separated by commas
 	TrustedProxies []string `env:"TRUSTED_PROXIES"` // networks of proxies whose X-Forwarded-For and X-Forwarded-Proto are believed, like 10.0.0.0/8
@@ -129,6 +135,9 @@ func (c Config) validate() error {
 		{"SAFETY_POLL", c.SafetyPoll, time.Second, time.Hour},
 		{"UNKNOWN_GRACE", c.UnknownGrace, 0, 24 * time.Hour},
 		{"STOP_GRACE", c.StopGrace, 0, maxStopGrace},
+		{"KEEP_FINISHED_WORK", c.KeepFinished, time.Hour, 87600 * time.Hour},
+		{"KEEP_JOB_RUNS", c.KeepRuns, time.Hour, 87600 * time.Hour},
+		{"KEEP_AUDIT_TRAIL", c.KeepAudit, 24 * time.Hour, 87600 * time.Hour},
 	} {
 		check(d.value >= d.least && d.value <= d.most, "%s must be %v to %v", d.name, d.least, d.most)
 	}

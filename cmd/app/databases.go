@@ -103,6 +103,15 @@ func (d *databases) list() []*postgres.Database {
 	return all
 }
 
+// places are the platform's places in all databases.
+func (d *databases) places() []*postgres.Source {
+	all := make([]*postgres.Source, len(d.all))
+	for i, p := range d.all {
+		all[i] = p.db.Source("platform")
+	}
+	return all
+}
+
 // prepare waits until every database answers, and migrates what is not migrated yet.
 func (d *databases) prepare(ctx context.Context) error {
 	return d.each(ctx, func(ctx context.Context, p *physical) error {

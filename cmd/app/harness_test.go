@@ -237,6 +237,7 @@ func (c client) try(method, path string, body any, headers ...string) (status in
 
 type order struct {
 	ID, Number, Status string
+	CustomerID         string
 	FailureReason      *string
 	CreatedOn          time.Time
 	ExpiresOn          time.Time

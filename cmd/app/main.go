@@ -5,7 +5,8 @@
 //	app migrate up       bring the databases up to date
 //	app migrate status   what is applied and what is not
 //	app seed             put the demo users and data in
-//	app map              commands, events, routes, from the live registries
+//	app map              commands, events, jobs, routes, from the live registries
+//	app ops jobs …       what the clock starts: list, show, run, pause, resume, set, reset
 //	app doctor           what is wrong with ports, databases, configuration
 //	app healthcheck      whether the one that runs here is ready; for container engines
 package main
@@ -36,12 +37,13 @@ func main() {
 	}
 }
 
-const usage = `usage: app dev | serve | migrate up | migrate status | seed | map | doctor | healthcheck
+const usage = `usage: app dev | serve | migrate up | migrate status | seed | map | ops jobs | doctor | healthcheck
   dev      run everything on a private PostgreSQL, with demo users and data
   serve    run in production; needs DATABASE_URL, and SMTP_URL unless DEMO=true
   migrate  up: bring the databases up to date; status: show what is applied
   seed     put the demo users and data in
-  map      list commands, events and routes
+  map      list commands, events, jobs and routes
+  ops      jobs: list, show, run, pause, resume, set or reset what the clock starts
   doctor   say what is wrong with ports, databases and configuration
   healthcheck   ask the program that runs at HTTP_ADDR whether it is ready`
 
@@ -61,6 +63,9 @@ func run(ctx context.Context, args []string, environ map[string]string, out, log
 	}
 	logger := telemetry.NewLogger(logs, config.LogLevel, config.LogFormat)
 	slog.SetDefault(logger)
+	if args[0] == "ops" {
+		return runOps(ctx, config, logger, args[1:], out)
+	}
 	switch strings.Join(args, " ") {
 	case "dev":
 		return runDev(ctx, config, logger, out)

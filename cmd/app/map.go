@@ -73,6 +73,10 @@ func runMap(ctx context.Context, config Config, logger *slog.Logger, out io.Writ
 	for _, line := range app.events.Handlers() {
 		fmt.Fprintf(w, "\t%s\t\t\n", line)
 	}
+	fmt.Fprintln(w, "\nJOB\tSCHEDULE\tZONE\t")
+	for _, name := range app.jobs.Names() {
+		fmt.Fprintf(w, "%s\t%s\t%s\t\n", name, app.jobs.Calendar(name), app.jobs.Calendar(name).Zone())
+	}
 	fmt.Fprintln(w, "\nMETHOD\tROUTE\tID\tPERMISSION")
 	for _, r := range app.api.Routes() {
 		permission := string(r.Permission)

@@ -33,6 +33,12 @@ var writes = map[string]func(c client) (path string, body any, statuses []int){
 	"POST /api/v1/ops/outbox/requeue":            requeueNothing("/ops/outbox/requeue"),
 	"POST /api/v1/ops/internal-commands/purge":   purgeNothing("/ops/internal-commands/purge"),
 	"POST /api/v1/ops/outbox/purge":              purgeNothing("/ops/outbox/purge"),
+	"POST /api/v1/ops/jobs/{name}/runs": func(client) (string, any, []int) {
+		return "/ops/jobs/sales.reconcile_payments/runs", map[string]string{}, []int{202, 409}
+	},
+	"PATCH /api/v1/ops/jobs/{name}": func(client) (string, any, []int) {
+		return "/ops/jobs/sales.reconcile_payments", map[string]any{"cron": "0 4 * * *"}, []int{200}
+	},
 }
 
 func purgeNothing(path string) func(client) (string, any, []int) {

@@ -13,6 +13,7 @@ import (
 	"example.com/plenary/platform/identity"
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/outbox"
+	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/mail"
 	"example.com/plenary/platform/postgres"
 )
@@ -29,6 +30,7 @@ type Deps struct {
 	Pipeline    *command.Pipeline
 	Commands    *internalcommand.Queue
 	Events      *outbox.Box
+	Jobs        *schedule.Schedule
 	Permissions *identity.Permissions
 	Gateway     Gateway
 	Mailer      Mailer
@@ -52,6 +54,10 @@ type Module struct {
 	ListOrders   command.ResultFunc[ListOrders, []Order]
 	GetOrder     command.ResultFunc[GetOrder, Order]
 
+	ReconcilePayments command.Func[ReconcilePayments]
+
+	expireDoor     command.Func[ExpireUnpaidOrder]
+	settleDoor     command.Func[SettlePayment]
 	source         *postgres.Source
 	commands       *internalcommand.Queue
 	events         *outbox.Box
@@ -90,10 +96,17 @@ func New(d Deps) (*Module, error) {
 	m.GetOrder = command.HandleQuery(d.Pipeline, d.Source, m.getOrder)
 
 	// Internal commands, started by the queue when their time has come.
-	internalcommand.Register(d.Commands, command.HandleOutside(d.Pipeline, d.Source, m.settlePayment), settleRetry)
-	internalcommand.Register(d.Commands, command.Handle(d.Pipeline, d.Source, m.expireUnpaidOrder))
+	m.settleDoor = command.HandleOutside(d.Pipeline, d.Source, m.settlePayment)
+	m.expireDoor = command.Handle(d.Pipeline, d.Source, m.expireUnpaidOrder)
+	internalcommand.Register(d.Commands, m.settleDoor, settleRetry)
+	internalcommand.Register(d.Commands, m.expireDoor)
 	internalcommand.Register(d.Commands, command.HandleOutside(d.Pipeline, d.Source, m.sendPaymentFailedEmail), mailRetry)
 	internalcommand.Register(d.Commands, command.HandleOutside(d.Pipeline, d.Source, m.sendOrderConfirmationEmail), mailRetry)
+
+	// Jobs, started by the clock.
+	m.ReconcilePayments = command.HandleOutside(d.Pipeline, d.Source, m.reconcilePayments)
+	internalcommand.Register(d.Commands, m.ReconcilePayments)
+	m.registerJobs(d.Jobs)
 
 	// Event handlers, started by what happened.
 	outbox.Subscribe(d.Events, d.Source, "sales.on_payment_failed", m.onPaymentFailed)

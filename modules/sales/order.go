@@ -51,6 +51,8 @@ type Order struct {
 	CreatedOn     time.Time
 	ExpiresOn     time.Time
 	Version       int64
+
+	stored audited // as it was read; what the trail compares with
 }
 
 // Line is one product in an order, with name and price as they were when it was placed.
@@ -198,6 +200,7 @@ func readOrder(ctx context.Context, r postgres.Reader, id uuid.UUID, lock string
 	if err != nil {
 		return Order{}, fmt.Errorf("read order: %w", err)
 	}
+	o.stored = auditedOf(o)
 	orders := []Order{o}
 	err = attachLines(ctx, r, orders)
 	return orders[0], err
@@ -229,7 +232,7 @@ func attachLines(ctx context.Context, r postgres.Reader, orders []Order) error {
 	return nil
 }
 
-// saveOrder writes what an order's methods may have changed, and counts the version up.
+// saveOrder writes what the methods of an order that was locked have changed, and counts the version up.
 func saveOrder(ctx context.Context, tx *postgres.Tx, o *Order) error {
 	err := tx.QueryRow(ctx, `
 		UPDATE sales.orders SET status = $2, payment_id = $3, failure_reason = nullif($4, ''), expires_on = $5, version = version + 1
@@ -238,7 +241,7 @@ func saveOrder(ctx context.Context, tx *postgres.Tx, o *Order) error {
 	if err != nil {
 		return fmt.Errorf("save order: %w", err)
 	}
-	return nil
+	return auditModified(ctx, tx, o)
 }
 
 // databaseNow returns the database's clock, by which expiries are decided.

@@ -152,6 +152,9 @@ func (m *Module) insertOrder(ctx context.Context, tx *postgres.Tx, o *Order) err
 	if err := insertLines(ctx, tx, o); err != nil {
 		return err
 	}
+	if err := auditAdded(ctx, tx, o); err != nil {
+		return err
+	}
 	_, err = m.commands.Schedule(ctx, tx, ExpireUnpaidOrder{OrderID: o.ID}, internalcommand.At(o.ExpiresOn))
 	return err
 }

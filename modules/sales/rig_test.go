@@ -18,6 +18,7 @@ import (
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/later/outbox"
+	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/mail"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
@@ -55,9 +56,10 @@ func newRig(t *testing.T) *rig {
 	r.alice = identity.WithPrincipal(context.Background(), identity.User(r.id, "customer"))
 	r.gateway = sandbox.New(db.Source("sandbox"))
 	commands, events := internalcommand.New(pipeline, wake), outbox.New(pipeline, wake)
+	jobs := schedule.New(pipeline, commands, wake)
 	var err error
 	r.Module, err = sales.New(sales.Deps{
-		Source: r.source, Pipeline: pipeline, Commands: commands, Events: events, Permissions: &permissions,
+		Source: r.source, Pipeline: pipeline, Commands: commands, Events: events, Jobs: jobs, Permissions: &permissions,
 		Gateway: r, Mailer: r, Customers: r, Logger: logger,
 		ExpiresAfter: 30 * time.Minute, GatewayTimeout: 200 * time.Millisecond, BaseURL: "http://plenary.test",
 	})

@@ -263,3 +263,16 @@ func (k *keyed) store(tx *postgres.Tx, result any) error {
 	})
 	return nil
 }
+
+// PurgeKeys removes at most limit keys that are no longer honoured, and returns how many have gone.
+func PurgeKeys(ctx context.Context, tx *postgres.Tx, limit int) (int, error) {
+	tag, err := tx.Exec(ctx, `
+		DELETE FROM platform.idempotency_keys WHERE scope IN (
+			SELECT scope FROM platform.idempotency_keys
+			WHERE created_on < now() - `+keptFor+` AND (claimed_until IS NULL OR claimed_until < now())
+			ORDER BY created_on LIMIT $1 FOR UPDATE SKIP LOCKED)`, limit)
+	if err != nil {
+		return 0, fmt.Errorf("purge idempotency keys: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
+}

@@ -7,6 +7,8 @@ import (
 	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/identity"
+	"example.com/plenary/platform/later/internalcommand"
+	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/ops"
 	"example.com/plenary/platform/postgres"
 )
@@ -20,10 +22,12 @@ func Example() {
 	defer db.Close()
 	var permissions identity.Permissions
 	ops.Grant(&permissions)
+	wake := func(database string) {} // in earnest, a message on the wake bus
+	pipeline := command.New(command.Deps{Permissions: &permissions})
+	queue := internalcommand.New(pipeline, wake)
 	console := ops.New(ops.Deps{
-		Databases: []*postgres.Database{db},
-		Pipeline:  command.New(command.Deps{Permissions: &permissions}),
-		Wake:      func(database string) {}, // in earnest, a message on the wake bus
+		Databases: []*postgres.Database{db}, Pipeline: pipeline, Wake: wake,
+		Commands: queue, Jobs: schedule.New(pipeline, queue, wake),
 	})
 	api := httpx.NewAPI(httpx.Config{Permissions: &permissions})
 	console.Routes(api)
@@ -40,4 +44,11 @@ func Example() {
 	// ops:read GET /api/v1/ops/outbox/{id}
 	// ops:act POST /api/v1/ops/outbox/requeue
 	// ops:act POST /api/v1/ops/outbox/purge
+	// ops:read GET /api/v1/ops/jobs
+	// ops:read GET /api/v1/ops/jobs/{name}
+	// ops:read GET /api/v1/ops/jobs/{name}/runs
+	// ops:read GET /api/v1/ops/jobs/{name}/preview
+	// ops:act POST /api/v1/ops/jobs/{name}/runs
+	// ops:read GET /api/v1/ops/audit
+	// ops:admin PATCH /api/v1/ops/jobs/{name}
 }

@@ -18,6 +18,7 @@ import (
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/later/outbox"
+	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/ops"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
@@ -55,12 +56,16 @@ type house struct {
 	console    *ops.Console
 	api        *httpx.API
 	runners    []*lease.Runner
+	clocks     []*schedule.Clock
 	replica    lease.Replica
 	log        *logBuffer
 
 	mu   sync.Mutex
 	fail error // of every handler
 }
+
+// nowhere is the address of a database that is not there.
+const nowhere = "postgres://nobody@127.0.0.1:1/none"
 
 // onBoth runs a test with one database, and with one a module.
 func onBoth(t *testing.T, run func(t *testing.T, h *house)) {
@@ -96,8 +101,23 @@ func newHouse(t *testing.T, shopURL, deskURL string) *house {
 	outbox.Subscribe(h.box, h.shop, "shop.on_paid", handler[paid](h))
 	outbox.Subscribe(h.box, h.desk, "desk.on_paid", handler[paid](h))
 	sources := map[string]*postgres.Source{"platform": databases[0].Source("platform"), "shop": h.shop, "desk": h.desk}
-	if shopURL != "postgres://nobody@127.0.0.1:1/none" {
+	if shopURL != nowhere {
 		if err := h.box.SaveSubscriptions(context.Background(), sources); err != nil {
+			t.Fatal(err)
+		}
+	}
+	jobs := schedule.New(pipeline, h.queue, func(string) {})
+	jobs.Register("shop.note", "0 3 * * *", shopNote{})
+	jobs.Register("desk.note", "0 4 * * *", deskNote{})
+	h.console = ops.New(ops.Deps{
+		Databases: databases, Pipeline: pipeline, Wake: h.wake, Sources: sources, Logger: logger, Commands: h.queue, Jobs: jobs,
+	})
+	for _, db := range databases {
+		clock := jobs.NewClock(schedule.ClockConfig{Database: db, Logger: logger})
+		if h.clocks = append(h.clocks, clock); db.URL() == nowhere {
+			continue
+		}
+		if err := clock.Start(context.Background()); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -111,7 +131,6 @@ func newHouse(t *testing.T, shopURL, deskURL string) *house {
 		}
 		h.runners = append(h.runners, runner)
 	}
-	h.console = ops.New(ops.Deps{Databases: databases, Pipeline: pipeline, Wake: h.wake, Sources: sources, Logger: logger})
 	h.api = httpx.NewAPI(httpx.Config{Authenticator: tokens{}, Permissions: &permissions, Log: logger})
 	h.console.Routes(h.api)
 	t.Cleanup(func() {

@@ -12,7 +12,9 @@ import (
 	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/identity"
+	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/lease"
+	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/postgres"
 )
 
@@ -40,6 +42,10 @@ type Deps struct {
 	// Sources are the modules' places: they are in the summary even if nothing lies there. May be left out.
 	Sources map[string]*postgres.Source
 	Logger  *slog.Logger // notes what operators do; nil: nobody does
+	// Commands and Jobs get what the clock does for the platform itself.
+	Commands *internalcommand.Queue
+	Jobs     *schedule.Schedule
+	Keep     Keep
 }
 
 // Console is the operators' part of the program. Its exported functions go through the pipeline, or only read.
@@ -48,7 +54,11 @@ type Console struct {
 	RequeueDeliveries command.ResultFunc[RequeueDeliveries, int]
 	PurgeCommands     command.ResultFunc[PurgeCommands, Purged]
 	PurgeEvents       command.ResultFunc[PurgeEvents, Purged]
+	RunJob            command.ResultFunc[RunJob, schedule.Run]
+	ChangeJob         command.ResultFunc[ChangeJob, schedule.Job]
 
+	jobs      *schedule.Schedule
+	keep      Keep
 	databases []*postgres.Source // by their modules' connections: those of the engine are not for long lists
 	sources   map[string]*postgres.Source
 	wake      func(database string)
@@ -59,7 +69,7 @@ type Console struct {
 
 // New returns a console, and registers its commands with the pipeline.
 func New(d Deps) *Console {
-	c := &Console{sources: d.Sources, wake: d.Wake, logger: d.Logger, purgeLimit: purgeLimit}
+	c := &Console{jobs: d.Jobs, keep: d.Keep.withDefaults(), sources: d.Sources, wake: d.Wake, logger: d.Logger, purgeLimit: purgeLimit}
 	for _, db := range d.Databases {
 		c.databases = append(c.databases, db.Source("platform"))
 	}
@@ -70,6 +80,9 @@ func New(d Deps) *Console {
 	c.RequeueDeliveries = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.requeueDeliveries)
 	c.PurgeCommands = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.purgeCommands)
 	c.PurgeEvents = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.purgeEvents)
+	c.RunJob = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.runJob)
+	c.ChangeJob = command.HandleOutsideResult(d.Pipeline, c.databases[0], c.changeJob)
+	c.registerJobs(d)
 	return c
 }
 
@@ -91,15 +104,18 @@ func (c *Console) Routes(api *httpx.API) {
 	httpx.Handle(api, read("outbox/{id}", "getOutboxEvent", "One event with its deliveries and their attempts", 404), c.getEvent)
 	httpx.Handle(api, act("outbox/requeue", "requeueDeliveries", "Give dead deliveries another life", 409), c.postRequeueDeliveries)
 	httpx.Handle(api, act("outbox/purge", "purgeOutbox", "Remove events that were delivered long ago"), c.postPurgeEvents)
-}
-
-// note writes down what an operator did: who, why, to what, and how much of it there was.
-func (c *Console) note(ctx context.Context, action, reason string, affected int, what ...slog.Attr) {
-	attrs := append([]slog.Attr{
-		slog.String("action", action), slog.String("by", identity.PrincipalOf(ctx).ID), slog.Int("affected", affected),
-		slog.String("reason", reason),
-	}, what...)
-	c.logger.LogAttrs(ctx, slog.LevelInfo, "operator", attrs...)
+	httpx.Handle(api, read("jobs", "listJobs", "What the clock starts, by name"), c.getJobs)
+	httpx.Handle(api, read("jobs/{name}", "getJob", "One job", 404), c.getJob)
+	httpx.Handle(api, read("jobs/{name}/runs", "listJobRuns", "The runs of a job, newest first", 404), c.getJobRuns)
+	httpx.Handle(api, read("jobs/{name}/preview", "previewJob", "The next instants under another schedule", 404), c.getJobPreview)
+	run := act("jobs/{name}/runs", "runJob", "Start a job out of turn", 404, 409)
+	run.Status = 202
+	httpx.Handle(api, run, c.postJobRun)
+	httpx.Handle(api, read("audit", "listAudit", "Who changed what, newest first"), c.getAudit)
+	httpx.Handle(api, httpx.Route{
+		Method: "PATCH", Path: "/ops/jobs/{name}", ID: "changeJob", Tags: []string{tag}, Summary: "Pause a job, or give it another schedule",
+		Permission: PermissionAdmin, Errors: []int{404},
+	}, c.patchJob)
 }
 
 // listInput is what both lists can be narrowed down by.

@@ -59,17 +59,22 @@ func (PurgeEvents) Policy() command.Policy {
 }
 
 func (c *Console) purgeCommands(ctx context.Context, cmd PurgeCommands) (Purged, error) {
-	return c.purge(ctx, cmd.Policy().Name, cmd.Purge, internalcommand.Rows.Purge)
+	return c.purge(ctx, cmd.Policy().Name, internalcommand.Table, cmd.Purge, purgeCommands)
 }
 
 func (c *Console) purgeEvents(ctx context.Context, cmd PurgeEvents) (Purged, error) {
-	return c.purge(ctx, cmd.Policy().Name, cmd.Purge, outbox.Purge)
+	return c.purge(ctx, cmd.Policy().Name, "platform.events", cmd.Purge, outbox.Purge)
 }
 
-func (c *Console) purge(ctx context.Context, action string, p Purge,
+// purge writes down that it begins before anything has gone, and how much that was in the end.
+func (c *Console) purge(ctx context.Context, action, table string, p Purge,
 	remove func(ctx context.Context, place *postgres.Source, source string, age time.Duration) (int, error),
 ) (Purged, error) {
-	begin := func(context.Context, *postgres.Tx) (string, error) { return "", nil } // a purge goes on wherever one has ended
+	noted := func(ctx context.Context, tx *postgres.Tx, stage string, affected int) error {
+		return c.note(ctx, tx, table, "*", act{Action: action, Reason: p.Reason, Affected: affected}, slog.Duration("age", p.Age),
+			slog.String("source", p.Source), slog.String("stage", stage))
+	}
+	begin := func(ctx context.Context, tx *postgres.Tx) (string, error) { return "", noted(ctx, tx, "begins", 0) } // one goes on wherever another has ended
 	if err := command.FirstTx(ctx, c.databases[0], begin); err != nil {
 		return Purged{}, err
 	}
@@ -87,9 +92,13 @@ func (c *Console) purge(ctx context.Context, action string, p Purge,
 			return Purged{}, err
 		}
 	}
-	c.note(ctx, action, p.Reason, result.Purged, slog.Duration("age", p.Age), slog.String("source", p.Source),
-		slog.Bool("complete", result.Complete))
-	return result, nil
+	stage := "complete"
+	if !result.Complete {
+		stage = "more is left"
+	}
+	return command.LastTx(ctx, c.databases[0], func(ctx context.Context, tx *postgres.Tx) (Purged, error) {
+		return result, noted(ctx, tx, stage, result.Purged)
+	})
 }
 
 type purgeInput struct {

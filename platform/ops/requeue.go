@@ -83,15 +83,22 @@ func (c *Console) requeue(ctx context.Context, action string, t lease.Table, s S
 	if err := command.FirstTx(ctx, c.databases[0], begin); err != nil {
 		return 0, err
 	}
-	total, err := command.LastTx(ctx, c.databases[0], func(inside context.Context, tx *postgres.Tx) (int, error) {
-		return c.revive(ctx, inside, tx, t, s, 0)
+	return command.LastTx(ctx, c.databases[0], func(inside context.Context, tx *postgres.Tx) (int, error) {
+		total, err := c.revive(ctx, inside, tx, t, s, 0)
+		if err != nil {
+			return 0, err
+		}
+		return total, c.note(inside, tx, t.Name, noteKey(s), act{Action: action, Reason: s.Reason, Affected: total}, slog.Int("ids", len(s.IDs)),
+			slog.Bool("all", s.All), slog.String("name", s.Filter.Name), slog.String("source", s.Filter.Source), slog.String("correlation", s.Filter.CorrelationID))
 	})
-	if err != nil {
-		return 0, err
+}
+
+// noteKey is the row that was named, if it was one.
+func noteKey(s Selection) string {
+	if len(s.IDs) == 1 {
+		return s.IDs[0].String()
 	}
-	c.note(ctx, action, s.Reason, total, slog.Int("ids", len(s.IDs)), slog.Bool("all", s.All), slog.String("name", s.Filter.Name),
-		slog.String("source", s.Filter.Source), slog.String("correlation", s.Filter.CorrelationID))
-	return total, nil
+	return "*"
 }
 
 // revive requeues in the database that tx is open on, and then in those after it, whose transactions commit

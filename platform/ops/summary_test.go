@@ -94,7 +94,7 @@ func (h *house) databases() []string {
 // A database that is away hides neither itself nor the others.
 func TestSummaryWithoutADatabase(t *testing.T) {
 	t.Parallel()
-	h := newHouse(t, postgrestest.URL(t), "postgres://nobody@127.0.0.1:1/none")
+	h := newHouse(t, postgrestest.URL(t), nowhere)
 	h.schedule(shopNote{To: secret})
 	s := get[ops.Summary](h, "/summary")
 	if !slices.Equal(s.Unreachable, []string{"second"}) || len(s.Work) != 2 || s.Work[0].Depth != 1 {

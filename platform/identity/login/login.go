@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
+	"example.com/plenary/platform/audit"
 	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/identity"
@@ -106,9 +107,14 @@ func (s *Service) signIn(ctx context.Context, cmd SignIn) (Session, error) {
 		if err := s.signOut(ctx, tx, SignOut{Token: cmd.Replaces}); err != nil {
 			return err
 		}
-		return tx.QueryRow(ctx, `
+		err := tx.QueryRow(ctx, `
 			INSERT INTO platform.sessions (token_hash, user_id, expires_on) VALUES ($1, $2, now() + $3::interval) RETURNING expires_on`,
 			hashOf(session.Token), u.ID, s.length).Scan(&session.ExpiresOn)
+		if err != nil {
+			return err
+		}
+		ctx = identity.WithPrincipal(ctx, identity.User(u.ID)) // nobody was signed in until now
+		return audit.Performed(ctx, tx, "platform.session", u.ID.String(), sessionAct{"sign_in"})
 	})
 	if postgres.Code(err) == postgres.ForeignKeyViolation { // the user was removed meanwhile
 		return Session{}, errCredentials
@@ -148,8 +154,20 @@ type SignOut struct{ Token string }
 func (SignOut) Policy() command.Policy { return command.Policy{Name: "identity.sign_out"} }
 
 func (s *Service) signOut(ctx context.Context, tx *postgres.Tx, cmd SignOut) error {
-	_, err := tx.Exec(ctx, `DELETE FROM platform.sessions WHERE token_hash = $1`, hashOf(cmd.Token))
-	return err
+	var user uuid.UUID
+	err := tx.QueryRow(ctx, `DELETE FROM platform.sessions WHERE token_hash = $1 RETURNING user_id`, hashOf(cmd.Token)).Scan(&user)
+	if errors.Is(err, pgx.ErrNoRows) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("end session: %w", err)
+	}
+	return audit.Performed(ctx, tx, "platform.session", user.String(), sessionAct{"sign_out"})
+}
+
+// sessionAct is what the trail keeps of a sign-in or a sign-out.
+type sessionAct struct {
+	Action string `json:"action"`
 }
 
 // Authenticate returns the owner of a token, with the roles held now. Unauthenticated ("session_ended") if the
@@ -172,4 +190,15 @@ func (s *Service) Authenticate(ctx context.Context, token string) (identity.Prin
 func hashOf(token string) []byte {
 	sum := sha256.Sum256([]byte(token))
 	return sum[:]
+}
+
+// PurgeSessions removes at most limit sessions that are over, and returns how many have gone.
+func PurgeSessions(ctx context.Context, tx *postgres.Tx, limit int) (int, error) {
+	tag, err := tx.Exec(ctx, `
+		DELETE FROM platform.sessions WHERE token_hash IN (
+			SELECT token_hash FROM platform.sessions WHERE expires_on <= now() ORDER BY expires_on LIMIT $1 FOR UPDATE SKIP LOCKED)`, limit)
+	if err != nil {
+		return 0, fmt.Errorf("purge sessions: %w", err)
+	}
+	return int(tag.RowsAffected()), nil
 }
