@@ -198,6 +198,16 @@ func noticeOf(r *http.Request) string {
 		return "Requeued. It starts in a moment, with its attempts counted from zero."
 	case "unchanged":
 		return "It was no dead letter any more, so nothing was changed."
+	case "started":
+		return "Started out of turn. The next run stays where it is."
+	case "paused":
+		return "Paused. It does not run by itself until it is resumed."
+	case "resumed":
+		return "Resumed. What was missed meanwhile is not made up for."
+	case "changed":
+		return "The schedule is changed, on all replicas, until it is reset."
+	case "reset":
+		return "The schedule is the program's again."
 	default:
 		return ""
 	}

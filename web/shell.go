@@ -58,12 +58,19 @@ type frame struct {
 	Inbox   bool
 	Data    any
 
+	path        string
 	permissions *identity.Permissions
 }
 
 // May reports whether who looks at the page has a permission.
 func (f frame) May(permission identity.Permission) bool {
 	return f.User != nil && f.permissions.Allows(identity.User(f.User.ID, f.User.Roles...), permission)
+}
+
+// Part is the part of the console that the page belongs to: "ops" for its front page, or what comes after that.
+func (f frame) Part() string {
+	parts := strings.Split(f.path, "/")
+	return parts[min(2, len(parts)-1)]
 }
 
 // Role is the first role of who is signed in.
@@ -90,7 +97,7 @@ func (s *Site) render(w http.ResponseWriter, r *http.Request, name string, what 
 func (s *Site) renderIn(sh *shell, w http.ResponseWriter, r *http.Request, name string, what show) error {
 	f := frame{
 		Title: what.Title, Section: what.Section, Theme: themeOf(r), Here: r.URL.RequestURI(), Met: sh.met, User: sh.user,
-		Inbox: s.Inbox != nil, Data: what.Data, permissions: s.Permissions,
+		Inbox: s.Inbox != nil, Data: what.Data, path: r.URL.Path, permissions: s.Permissions,
 	}
 	if r.Method == post {
 		f.Here = backOf(r) // what a form is sent to is no page
@@ -113,7 +120,7 @@ var templateFiles embed.FS
 
 // parse reads a template for each page, around the layout and the parts that they share.
 func (s *Site) parse() (map[string]*template.Template, error) {
-	shared := []string{"templates/layout.html", "templates/parts.html", "templates/console_parts.html"}
+	shared := []string{"templates/layout.html", "templates/parts.html", "templates/console_parts.html", "templates/job_parts.html"}
 	base, err := template.New("").Funcs(s.functions()).ParseFS(templateFiles, shared...)
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)

@@ -115,10 +115,11 @@ func nextPage(r *http.Request, cursor *string) string {
 }
 
 // withQuery returns the address of r with a parameter changed, or left out if value is "". Another filter begins
-// at the first page.
+// at the first page, and what was just done is said once.
 func withQuery(r *http.Request, name, value string) string {
 	query := r.URL.Query()
 	query.Del("cursor")
+	query.Del("notice")
 	query.Del(name)
 	if value != "" {
 		query.Set(name, value)

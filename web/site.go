@@ -14,6 +14,7 @@ import (
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/identity"
 	"example.com/plenary/platform/identity/login"
+	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/mail/inbox"
 	"example.com/plenary/platform/ops"
 )
@@ -23,6 +24,7 @@ type Deps struct {
 	Sales       *sales.Module
 	Login       *login.Service
 	Console     *ops.Console
+	Jobs        *schedule.Schedule // knows where the jobs lie whose runs are shown
 	Permissions *identity.Permissions
 	// Inbox has the mail that the demo has sent; nil: there is no inbox.
 	Inbox Inbox
@@ -83,7 +85,8 @@ const (
 )
 
 func (s *Site) pages() []page {
-	orders, read, act := access(sales.PermissionOrder), access(ops.PermissionRead), access(ops.PermissionAct)
+	orders := access(sales.PermissionOrder)
+	read, act, admin := access(ops.PermissionRead), access(ops.PermissionAct), access(ops.PermissionAdmin)
 	pages := []page{
 		{get, "/", anybody, s.home},
 		{post, "/theme", anybody, s.setTheme},
@@ -107,6 +110,14 @@ func (s *Site) pages() []page {
 		{get, "/ops/outbox", read, s.outbox},
 		{get, "/ops/outbox/{id}", read, s.event},
 		{post, "/ops/outbox/{id}/deliveries/{delivery}/requeue", act, s.requeueDelivery},
+		{get, "/ops/jobs", read, s.jobs},
+		{get, "/ops/jobs/{name}", read, s.job},
+		{post, "/ops/jobs/{name}/runs", act, s.runJob},
+		{post, "/ops/jobs/{name}/pause", admin, s.pauseJob},
+		{post, "/ops/jobs/{name}/resume", admin, s.resumeJob},
+		{post, "/ops/jobs/{name}/schedule", admin, s.scheduleJob},
+		{post, "/ops/jobs/{name}/reset", admin, s.resetJob},
+		{get, "/ops/audit", read, s.audit},
 	}
 	if s.Inbox != nil {
 		pages = append(

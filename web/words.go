@@ -18,19 +18,30 @@ import (
 // functions are what the templates can call.
 func (s *Site) functions() template.FuncMap {
 	return template.FuncMap{
-		"asset":   s.static.url,
-		"iso":     func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
-		"utc":     utc,
-		"status":  statusBadge,
-		"state":   stateBadge,
-		"short":   short,
-		"count":   count,
-		"json":    indented,
-		"now":     func() time.Time { return s.Now() },
-		"dict":    dict,
-		"tail":    tail,
-		"took":    func(from, to time.Time) string { return to.Sub(from).Round(time.Millisecond).String() },
-		"outcome": outcomeBadge,
+		"asset":     s.static.url,
+		"iso":       func(t time.Time) string { return t.UTC().Format(time.RFC3339Nano) },
+		"utc":       utc,
+		"status":    statusBadge,
+		"state":     stateBadge,
+		"short":     short,
+		"count":     count,
+		"sentence":  sentence,
+		"json":      indented,
+		"now":       func() time.Time { return s.Now() },
+		"dict":      dict,
+		"tail":      tail,
+		"took":      func(from, to time.Time) string { return to.Sub(from).Round(time.Millisecond).String() },
+		"outcome":   outcomeBadge,
+		"job":       jobBadge,
+		"run":       runBadge,
+		"last":      lastBadge,
+		"operation": operationBadge,
+		"property":  propertyOf,
+		"from":      fromWords,
+		"zoned":     zoned,
+		"zone":      inZone,
+		"relative":  func(t time.Time) string { return relative(t, s.Now()) },
+		"ms":        func(ms int64) string { return (time.Duration(ms) * time.Millisecond).String() },
 	}
 }
 
@@ -102,6 +113,8 @@ func outcomeBadge(outcome string) badge {
 		return badge{"bad", "Crashed"}
 	case "released":
 		return badge{"calm", "Given back"}
+	case "put_off":
+		return badge{"calm", "Put off"}
 	default:
 		return badge{"calm", outcome}
 	}

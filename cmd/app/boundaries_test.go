@@ -39,6 +39,7 @@ var ranks = map[string]int{
 	"later/internalcommand": 6,
 	"later/outbox":          6,
 	"later/schedule":        7,
+	"live":                  7,
 	"ops":                   8,
 	"host":                  8,
 }

@@ -33,6 +33,10 @@ func TestWhoSeesWhichPage(t *testing.T) {
 		"/ops":                                   {in, no, no, no, ok, ok, ok},
 		"/ops/commands":                          {in, no, no, no, ok, ok, ok},
 		"/ops/outbox":                            {in, no, no, no, ok, ok, ok},
+		"/ops/jobs":                              {in, no, no, no, ok, ok, ok},
+		jobPage:                                  {in, no, no, no, ok, ok, ok},
+		"/ops/jobs/no-such-job":                  {in, no, no, no, none, none, none},
+		"/ops/audit":                             {in, no, no, no, ok, ok, ok},
 		firstRow(t, viewer.get("/ops/commands")): {in, no, no, no, ok, ok, ok},
 		firstRow(t, viewer.get("/ops/outbox")):   {in, no, no, no, ok, ok, ok},
 		"/ops/commands/01936d10-0000-7000-8000-000000000999": {in, no, no, no, none, none, none},
@@ -100,7 +104,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			visited[pattern(address)] = true
 		}
 	}
-	for _, page := range []string{"/orders/*", "/inbox/*", "/inbox/*/html", "/ops/commands/*", "/ops/outbox/*", "/static/*/plenary.css", "/checkout", "/login"} {
+	for _, page := range []string{"/orders/*", "/inbox/*", "/inbox/*/html", "/ops/commands/*", "/ops/outbox/*", jobPage, "/ops/audit", "/static/*/plenary.css", "/checkout", "/login"} {
 		if !visited[page] {
 			t.Errorf("the crawl did not come by %s", page)
 		}

@@ -18,6 +18,10 @@ function localize(root) {
     time.title ||= time.textContent;
     time.textContent = same ? today.format(at) : full.format(at);
   }
+  for (const time of root.querySelectorAll('time[data-as="title"]')) {
+    const at = new Date(time.dateTime);
+    if (!Number.isNaN(at.getTime())) time.title = `${full.format(at)}, where you are`;
+  }
 }
 
 // count shows how long there is left. The server's clock decides, so only the difference is taken from it.
