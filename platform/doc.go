@@ -23,6 +23,7 @@
 //	   later/lease    the engine under the durable ways
 //	6  later/…        internalcommand and outbox: the durable ways
 //	7  later/schedule jobs: the clock starts them
+//	   live           rooms over WebSockets: a snapshot, and then what has changed
 //	8  ops            what operators see and can do, over HTTP
 //	   host           starts and stops the parts of a program in order; needs nothing but fault
 //
