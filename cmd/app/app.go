@@ -7,6 +7,8 @@ import (
 	"net"
 	"time"
 
+	"example.com/plenary/modules/conference"
+	"example.com/plenary/modules/conference/scoring"
 	"example.com/plenary/modules/sales"
 	"example.com/plenary/modules/sales/sandbox"
 	"example.com/plenary/platform/audit"
@@ -22,10 +24,10 @@ import (
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/later/outbox"
 	"example.com/plenary/platform/later/schedule"
+	"example.com/plenary/platform/lock"
 	"example.com/plenary/platform/mail"
 	"example.com/plenary/platform/mail/inbox"
 	"example.com/plenary/platform/ops"
-	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/telemetry"
 	"example.com/plenary/platform/wake"
 	"example.com/plenary/web"
@@ -36,6 +38,7 @@ const (
 	topicWork  = "work"  // the key is a database's name
 	topicEvict = "evict" // the key is a cache key
 	topicJobs  = "jobs"  // the key is a database's name
+	topicLocks = "locks" // the key is a lock's name
 )
 
 // App is the program, wired and not yet started.
@@ -57,6 +60,7 @@ type App struct {
 	inbox       *inbox.Server // with the demo's mail, or nil
 	login       *login.Service
 	sales       *sales.Module
+	conference  *conference.Module
 	console     *ops.Console
 	api         *httpx.API
 	site        *web.Site
@@ -134,7 +138,7 @@ func (a *App) wirePlatform() {
 	a.jobs = schedule.New(a.pipeline, a.commands, func(database string) { a.bus.Send(topicJobs, database) })
 	a.console = ops.New(ops.Deps{
 		Databases: a.databases.list(), Pipeline: a.pipeline, Wake: wakeUp, Sources: a.databases.sources, Logger: a.logger,
-		Commands: a.commands, Jobs: a.jobs, Keep: ops.Keep{Finished: a.config.KeepFinished, Runs: a.config.KeepRuns},
+		Commands: a.commands, Jobs: a.jobs, Permissions: a.permissions, Keep: ops.Keep{Finished: a.config.KeepFinished, Runs: a.config.KeepRuns},
 	})
 }
 
@@ -143,6 +147,7 @@ func (a *App) wireModules() error {
 	a.permissions.GrantEverything("admin")
 	ops.Grant(a.permissions)
 	sales.Grant(a.permissions)
+	conference.Grant(a.permissions)
 
 	cleaner, err := audit.NewCleaner(audit.Deps{
 		Pipeline: a.pipeline, Databases: a.databases.places(), Keep: a.config.KeepAudit, Logger: a.logger,
@@ -169,7 +174,39 @@ func (a *App) wireModules() error {
 		Permissions: a.permissions, Gateway: sandbox.New(a.databases.sandbox), Mailer: mailer, Customers: a.login,
 		Logger: a.logger, ExpiresAfter: a.config.OrderExpiresAfter, GatewayTimeout: a.config.GatewayTimeout, BaseURL: a.config.BaseURL,
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	return a.wireConference()
+}
+
+func (a *App) wireConference() error {
+	source := a.databases.sources["conference"]
+	locks := lock.New(lock.Config{
+		Source: source, Logger: a.logger, Notify: func(name string) { a.bus.Send(topicLocks, name) },
+	})
+	a.bus.Subscribe(topicLocks, locks.Wake)
+	scorer := scoring.Offline()
+	if a.config.ScoringAPIKey != "" {
+		var err error
+		scorer, err = scoring.NewAnthropic(scoring.AnthropicConfig{
+			APIKey: a.config.ScoringAPIKey, BaseURL: a.config.ScoringBaseURL, Model: a.config.ScoringModel, Timeout: a.config.ScoringTimeout,
+			Concurrency: a.config.ScoresAtOnce, Meter: a.telemetry.Meter("scoring"), Logger: a.logger,
+		})
+		if err != nil {
+			return fault.Wrap(err, fault.Invalid, "configuration", "the configuration is not valid")
+		}
+	}
+	var err error
+	a.conference, err = conference.New(conference.Deps{
+		Source: source, Pipeline: a.pipeline, Commands: a.commands, Events: a.events, Locks: locks, Scorer: scorer, Attendees: a.login,
+		Logger: a.logger, Meter: a.telemetry.Meter("conference"), ScoresAtOnce: a.config.ScoresAtOnce,
+	})
+	if err != nil {
+		return err
+	}
+	a.console.Progress(conference.ScoreEventSessions{}.Policy().Name, a.conference.ScoringProgress)
+	return nil
 }
 
 // mailer returns the way out for mail: the configured server, or the demo's own inbox.
@@ -266,6 +303,7 @@ func (a *App) wireHTTP() {
 	})
 	a.login.Routes(a.api)
 	a.sales.Routes(a.api)
+	a.conference.Routes(a.api)
 	a.console.Routes(a.api)
 	if a.config.Demo {
 		a.demoRoutes()
@@ -306,7 +344,8 @@ func (a *App) seed(ctx context.Context) error {
 	if err := a.login.AddMissing(ctx, demoUsers()); err != nil {
 		return fmt.Errorf("demo users: %w", err)
 	}
-	return a.databases.sources["sales"].InTx(ctx, func(ctx context.Context, tx *postgres.Tx) error {
-		return sales.Seed(ctx, tx)
-	})
+	if err := a.databases.sources["sales"].InTx(ctx, sales.Seed); err != nil {
+		return err
+	}
+	return a.databases.sources["conference"].InTx(ctx, a.conference.Seed)
 }

@@ -28,6 +28,16 @@ var access = map[string]string{
 	"POST /api/v1/sales/orders/{id}/payments":     "-covpa", // to its owner; see TestOthersOrders
 	"POST /api/v1/sales/orders/{id}/cancellation": "-covpa",
 
+	"GET /api/v1/conference/events":                "ncovpa",
+	"GET /api/v1/conference/events/{id}":           "ncovpa",
+	"GET /api/v1/conference/events/{id}/sessions":  "ncovpa",
+	"GET /api/v1/conference/sessions/{id}":         "ncovpa",
+	"POST /api/v1/conference/events/{id}/sessions": "-covpa",
+	"POST /api/v1/conference/events/{id}/scoring":  "--o--a",
+	"GET /api/v1/conference/events/{id}/scores":    "--o--a",
+	"GET /api/v1/conference/registrations/mine":    "-covpa",
+	"GET /api/v1/operations/{id}":                  "-covpa", // to who asked for it; see TestWhoSeesAnOperation
+
 	"GET /api/v1/ops/summary":                    "---vpa",
 	"GET /api/v1/ops/internal-commands":          "---vpa",
 	"GET /api/v1/ops/internal-commands/{id}":     "---vpa",

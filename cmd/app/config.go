@@ -39,7 +39,7 @@ type Config struct {
 	// Databases.
 	DatabaseURL           telemetry.Secret `env:"DATABASE_URL"`            // the default database, for users, sessions and every module without its own
 	SalesDatabaseURL      telemetry.Secret `env:"SALES_DATABASE_URL"`      // a database of its own for Sales; default: the same as DATABASE_URL
-	ConferenceDatabaseURL telemetry.Secret `env:"CONFERENCE_DATABASE_URL"` // the same for Conference, once there is such a module
+	ConferenceDatabaseURL telemetry.Secret `env:"CONFERENCE_DATABASE_URL"` // the same for Conference
 	EngagementDatabaseURL telemetry.Secret `env:"ENGAGEMENT_DATABASE_URL"` // the same for Engagement, once there is such a module
 
 	// Databases, as their owner.
@@ -62,6 +62,13 @@ type Config struct {
 	// Orders and payments.
 	OrderExpiresAfter time.Duration `env:"ORDER_EXPIRES_AFTER" envDefault:"30m"` // how long an order waits for its payment, 1s to 24h
 	GatewayTimeout    time.Duration `env:"GATEWAY_TIMEOUT" envDefault:"5s"`      // one call to the payment gateway, 100ms to 8s
+
+	// Scoring of proposed sessions.
+	ScoringAPIKey  telemetry.Secret `env:"ANTHROPIC_API_KEY"`                // the key of the model's service; without one a built-in rule scores, which asks no model
+	ScoringModel   string           `env:"SCORING_MODEL"`                    // the model's name; default: the one that the program was tried with
+	ScoringBaseURL string           `env:"SCORING_BASE_URL"`                 // another address of the service
+	ScoringTimeout time.Duration    `env:"SCORING_TIMEOUT" envDefault:"60s"` // one call to the model, 1s to 5m
+	ScoresAtOnce   int              `env:"SCORES_AT_ONCE" envDefault:"4"`    // calls to the model at a time, 1 to 32
 
 	// Work.
 	Role         Role          `env:"PROCESS_ROLE" envDefault:"all"`  // all, web (serves HTTP, works nothing off) or worker (works; of HTTP it has the probes and metrics)
@@ -124,6 +131,7 @@ func (c Config) validate() error {
 	}
 	check(c.MaxConns >= 2 && c.MaxConns <= 1000, "DATABASE_MAX_CONNS must be 2 to 1000")
 	check(c.Workers >= 1 && c.Workers <= 1000, "WORKERS must be 1 to 1000")
+	check(c.ScoresAtOnce >= 1 && c.ScoresAtOnce <= 32, "SCORES_AT_ONCE must be 1 to 32")
 	for _, d := range []struct {
 		name        string
 		value       time.Duration
@@ -135,6 +143,7 @@ func (c Config) validate() error {
 		{"SAFETY_POLL", c.SafetyPoll, time.Second, time.Hour},
 		{"UNKNOWN_GRACE", c.UnknownGrace, 0, 24 * time.Hour},
 		{"STOP_GRACE", c.StopGrace, 0, maxStopGrace},
+		{"SCORING_TIMEOUT", c.ScoringTimeout, time.Second, 5 * time.Minute},
 		{"KEEP_FINISHED_WORK", c.KeepFinished, time.Hour, 87600 * time.Hour},
 		{"KEEP_JOB_RUNS", c.KeepRuns, time.Hour, 87600 * time.Hour},
 		{"KEEP_AUDIT_TRAIL", c.KeepAudit, 24 * time.Hour, 87600 * time.Hour},

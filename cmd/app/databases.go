@@ -37,6 +37,7 @@ func openDatabases(ctx context.Context, c Config, logger *slog.Logger) (*databas
 	for _, place := range []struct{ source, url, owner string }{
 		{"platform", string(c.DatabaseURL), string(c.MigrationDatabaseURL)},
 		{"sales", string(c.SalesDatabaseURL), string(c.SalesMigrationDatabaseURL)},
+		{"conference", string(c.ConferenceDatabaseURL), string(c.ConferenceMigrationDatabaseURL)},
 	} {
 		p, err := d.physical(ctx, c, place.source, place.url, place.owner)
 		if err != nil {

@@ -36,6 +36,12 @@ var writes = map[string]func(c client) (path string, body any, statuses []int){
 	"POST /api/v1/ops/jobs/{name}/runs": func(client) (string, any, []int) {
 		return "/ops/jobs/sales.reconcile_payments/runs", map[string]string{}, []int{202, 409}
 	},
+	"POST /api/v1/conference/events/{id}/sessions": func(client) (string, any, []int) {
+		return "/conference/events/01936d10-0000-7000-8000-000000000001/sessions", map[string]string{"title": "t", "abstract": "a", "speakerName": "s"}, []int{201}
+	},
+	"POST /api/v1/conference/events/{id}/scoring": func(client) (string, any, []int) {
+		return "/conference/events/01936d10-0000-7000-8000-000000000001/scoring", nil, []int{202}
+	},
 	"PATCH /api/v1/ops/jobs/{name}": func(client) (string, any, []int) {
 		return "/ops/jobs/sales.reconcile_payments", map[string]any{"cron": "0 4 * * *"}, []int{200}
 	},

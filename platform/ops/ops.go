@@ -40,8 +40,9 @@ type Deps struct {
 	// Wake tells every replica that a database has something to look at.
 	Wake func(database string)
 	// Sources are the modules' places: they are in the summary even if nothing lies there. May be left out.
-	Sources map[string]*postgres.Source
-	Logger  *slog.Logger // notes what operators do; nil: nobody does
+	Sources     map[string]*postgres.Source
+	Logger      *slog.Logger          // notes what operators do; nil: nobody does
+	Permissions *identity.Permissions // who may see operations that somebody else has asked for
 	// Commands and Jobs get what the clock does for the platform itself.
 	Commands *internalcommand.Queue
 	Jobs     *schedule.Schedule
@@ -57,21 +58,28 @@ type Console struct {
 	RunJob            command.ResultFunc[RunJob, schedule.Run]
 	ChangeJob         command.ResultFunc[ChangeJob, schedule.Job]
 
-	jobs      *schedule.Schedule
-	keep      Keep
-	databases []*postgres.Source // by their modules' connections: those of the engine are not for long lists
-	sources   map[string]*postgres.Source
-	wake      func(database string)
-	logger    *slog.Logger
+	jobs        *schedule.Schedule
+	keep        Keep
+	permissions *identity.Permissions
+	progress    map[string]ProgressFunc // by the command's name
+	databases   []*postgres.Source      // by their modules' connections: those of the engine are not for long lists
+	sources     map[string]*postgres.Source
+	wake        func(database string)
+	logger      *slog.Logger
 
 	purgeLimit time.Duration
 }
 
 // New returns a console, and registers its commands with the pipeline.
 func New(d Deps) *Console {
-	c := &Console{jobs: d.Jobs, keep: d.Keep.withDefaults(), sources: d.Sources, wake: d.Wake, logger: d.Logger, purgeLimit: purgeLimit}
+	c := &Console{
+		permissions: d.Permissions, progress: map[string]ProgressFunc{}, jobs: d.Jobs, keep: d.Keep.withDefaults(), sources: d.Sources, wake: d.Wake, logger: d.Logger, purgeLimit: purgeLimit,
+	}
 	for _, db := range d.Databases {
 		c.databases = append(c.databases, db.Source("platform"))
+	}
+	if c.permissions == nil {
+		c.permissions = &identity.Permissions{}
 	}
 	if c.logger == nil {
 		c.logger = slog.New(slog.DiscardHandler)
@@ -112,6 +120,10 @@ func (c *Console) Routes(api *httpx.API) {
 	run.Status = 202
 	httpx.Handle(api, run, c.postJobRun)
 	httpx.Handle(api, read("audit", "listAudit", "Who changed what, newest first"), c.getAudit)
+	httpx.Handle(api, httpx.Route{
+		Method: "GET", Path: "/operations/{id}", ID: "getOperation", Tags: []string{tag}, SignedIn: true,
+		Summary: "How far work has come that goes on after its request was answered", Errors: []int{404},
+	}, c.getOperation)
 	httpx.Handle(api, httpx.Route{
 		Method: "PATCH", Path: "/ops/jobs/{name}", ID: "changeJob", Tags: []string{tag}, Summary: "Pause a job, or give it another schedule",
 		Permission: PermissionAdmin, Errors: []int{404},
