@@ -4,15 +4,15 @@
 // Ask in this order, and stop at the first yes:
 //
 //  1. Would losing it cost no more than a screen that is stale until the next change? Then it needs no row: memory
-//     will do, bounded, and when that is full the oldest item goes.
+//     will do, bounded, and when that is full the oldest item goes: package channel.
 //  2. Does the clock decide, whatever happens in the program ("every night at two")? Then it is a job: a row that
-//     remembers the next run, and each occurrence becomes a command.
+//     remembers the next run, and each occurrence becomes a command: package schedule.
 //  3. Has something happened that others may care about, whoever they are? Then it is an event. Who publishes it
 //     knows no handler, and each handler succeeds or fails on its own: package outbox.
 //  4. Have we decided that something be done, now or at a time, by us? Then it is a command with a due time, run
 //     through the same door that HTTP would have called: package internalcommand.
 //
-// The first two have no package yet; 3 and 4 promise this:
+// A job's promises are those of its command. 3 and 4 promise this:
 //
 //	                  an event (outbox)                an internal command (internalcommand)
 //	says              this has happened                this is to be done
