@@ -1,6 +1,7 @@
 package ops_test
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
@@ -32,7 +33,7 @@ func Example() {
 	api := httpx.NewAPI(httpx.Config{Permissions: &permissions})
 	console.Routes(api)
 	for _, route := range api.Routes() {
-		fmt.Println(route.Permission, route.Method, route.Path)
+		fmt.Println(cmp.Or(route.Permission, "signed in"), route.Method, route.Path)
 	}
 	// Output:
 	// ops:read GET /api/v1/ops/summary
@@ -50,5 +51,6 @@ func Example() {
 	// ops:read GET /api/v1/ops/jobs/{name}/preview
 	// ops:act POST /api/v1/ops/jobs/{name}/runs
 	// ops:read GET /api/v1/ops/audit
+	// signed in GET /api/v1/operations/{id}
 	// ops:admin PATCH /api/v1/ops/jobs/{name}
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/plenary/platform/audit"
 	"example.com/plenary/platform/devpg/pgtest"
 	"example.com/plenary/platform/httpx"
+	"example.com/plenary/platform/later/channel"
 	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/ops"
 	"example.com/plenary/platform/postgres"
@@ -179,6 +180,22 @@ func TestTheClockCleansUp(t *testing.T) {
 		deadDeliveries := left(`deliveries WHERE dead_lettered_on IS NOT NULL`)
 		if keys, runs, inbox := left("idempotency_keys"), left(`job_runs WHERE outcome = 'skipped'`), left("inbox"); keys != len(h.runners) || runs != 0 || inbox != deadDeliveries || deadDeliveries == 0 {
 			t.Errorf("%d keys, %d runs, %d rows of the inbox for %d dead deliveries", keys, runs, inbox, deadDeliveries)
+		}
+	})
+}
+
+func TestTheSummaryNamesLateJobsAndChannels(t *testing.T) {
+	onBoth(t, func(t *testing.T, h *house) {
+		h.each(`UPDATE platform.jobs SET next_run_on = now() - interval '2 minutes' WHERE name = 'desk.note'`)
+		h.console.Channel(func() channel.Stats {
+			return channel.Stats{Name: "live", Capacity: 8, Depth: 1, Pushed: 9, Dropped: 2, ProtectedDropped: 1}
+		})
+		got := get[ops.Summary](h, "/summary")
+		if len(got.JobsLate) != 1 || got.JobsLate[0] != "desk.note" {
+			t.Errorf("late: %v", got.JobsLate)
+		}
+		if want := (ops.ChannelView{Name: "live", Depth: 1, Capacity: 8, Pushed: 9, Dropped: 3}); len(got.Channels) != 1 || got.Channels[0] != want {
+			t.Errorf("%+v", got.Channels)
 		}
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/identity"
+	"example.com/plenary/platform/later/channel"
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/later/schedule"
@@ -62,7 +63,8 @@ type Console struct {
 	keep        Keep
 	permissions *identity.Permissions
 	progress    map[string]ProgressFunc // by the command's name
-	databases   []*postgres.Source      // by their modules' connections: those of the engine are not for long lists
+	channels    []func() channel.Stats
+	databases   []*postgres.Source // by their modules' connections: those of the engine are not for long lists
 	sources     map[string]*postgres.Source
 	wake        func(database string)
 	logger      *slog.Logger

@@ -11,6 +11,7 @@ import (
 
 	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/httpx"
+	"example.com/plenary/platform/later/channel"
 	"example.com/plenary/platform/later/internalcommand"
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/later/outbox"
@@ -21,6 +22,8 @@ import (
 type Summary struct {
 	Work        []WorkView    `json:"work" doc:"By database, mechanism and source"`
 	Replicas    []ReplicaView `json:"replicas" doc:"By database: a replica works in each of them"`
+	JobsLate    []string      `json:"jobsLate" doc:"Jobs of which an occurrence has waited for more than a minute"`
+	Channels    []ChannelView `json:"channels" doc:"The channels in the memory of the replica that answers"`
 	Unreachable []string      `json:"unreachable" doc:"Databases that did not answer; what lies there is missing above"`
 }
 
@@ -35,6 +38,18 @@ type WorkView struct {
 	DeadLetters         int64   `json:"deadLetters"`
 	Unclaimable         int64   `json:"unclaimable" doc:"Due, and of a name that no live replica knows"`
 }
+
+// ChannelView is how a channel in memory stands, in the replica that answers and since its start.
+type ChannelView struct {
+	Name     string `json:"name"`
+	Depth    int    `json:"depth"`
+	Capacity int    `json:"capacity"`
+	Pushed   int64  `json:"pushed"`
+	Dropped  int64  `json:"dropped"`
+}
+
+// Channel has the summary show a channel. It is called while the program is wired.
+func (c *Console) Channel(stats func() channel.Stats) { c.channels = append(c.channels, stats) }
 
 // ReplicaView is a replica with its heartbeat.
 type ReplicaView struct {
@@ -62,6 +77,21 @@ func (c *Console) Summary(ctx context.Context) (Summary, error) {
 		}
 		s.Work = append(s.Work, work...)
 		s.Replicas = append(s.Replicas, replicas...)
+		jobs, err := c.jobs.List(ctx, db)
+		if err != nil {
+			return Summary{}, err
+		}
+		for _, j := range jobs {
+			if j.Late {
+				s.JobsLate = append(s.JobsLate, j.Name)
+			}
+		}
+	}
+	for _, stats := range c.channels {
+		now := stats()
+		s.Channels = append(s.Channels, ChannelView{
+			Name: now.Name, Depth: now.Depth, Capacity: now.Capacity, Pushed: now.Pushed, Dropped: now.Dropped + now.ProtectedDropped,
+		})
 	}
 	return s, nil
 }

@@ -29,7 +29,7 @@ func TestSummary(t *testing.T) {
 		if got, want := find(idle, "outbox", "desk"), (ops.WorkView{Database: second, Mechanism: "outbox", Source: "desk"}); got != want {
 			t.Errorf("%+v, want %+v", got, want)
 		}
-		if body := h.ask("viewer", "GET", "/summary", "").Body.String(); !strings.Contains(body, `"replicas":[],"unreachable":[]`) {
+		if body := h.ask("viewer", "GET", "/summary", "").Body.String(); !strings.Contains(body, `"replicas":[],"jobsLate":[],"channels":[],"unreachable":[]`) {
 			t.Errorf("lists are missing: %s", body)
 		}
 
