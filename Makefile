@@ -8,9 +8,13 @@ gotool := go tool -modfile=tools/go.mod
 # Whether tests can run under the race detector: it needs cgo, a C compiler, and a processor that it knows.
 race_works = { test "$$(go env CGO_ENABLED)" = 1 && cc=$$(go env CC) && command -v "$${cc%% *}" && go list -race fmt; } >/dev/null 2>&1
 
+# Whether there is a browser that tests can drive.
+browser_works = { for b in chromium chromium-browser google-chrome google-chrome-stable; do command -v $$b && break; done; } >/dev/null
+
 # What the tests did not cover on this machine, said at the end of the run. One line for each reason, or nothing:
 #   notes += ; $(other_works) || echo "note: …"
-notes = $(race_works) || echo "note: the tests ran without -race, which needs cgo and a C compiler (Debian: apt-get install gcc libc6-dev)"
+notes = $(race_works) || echo "note: the tests ran without -race, which needs cgo and a C compiler (Debian: apt-get install gcc libc6-dev)"; \
+	$(browser_works) || echo "note: the tests that need a browser did not run (Debian: apt-get install chromium)"
 
 .PHONY: help
 help: ## print this list
@@ -22,13 +26,13 @@ run: programs build ## build, then run everything on a private PostgreSQL below 
 	@exec bin/app dev
 
 .PHONY: test
-test: programs ## run the whole suite on a server of its own, with -race where that works
+test: programs browser ## run the whole suite on a server of its own, with -race where that works
 	@race=; if $(race_works); then race=-race; fi; \
 	code=0; bin/withpg -- go test $$race -parallel 4 ./... || code=$$?; \
 	$(notes); exit $$code
 
 .PHONY: race
-race: programs ## run the whole suite with -race, or fail
+race: programs browser ## run the whole suite with -race, or fail
 	@$(race_works) || { echo "make race needs cgo and a C compiler (Debian: apt-get install gcc libc6-dev)" >&2; exit 1; }
 	@bin/withpg -- go test -race -parallel 4 ./...
 
@@ -81,6 +85,10 @@ named := TEST_DATABASE_URL
 programs: withpg
 	@test -n "$${$(named):-}" || bin/withpg -find >/dev/null 2>&1 || scripts/install-postgresql || true
 	@test -n "$${$(named):-}" || bin/withpg -find >/dev/null
+
+.PHONY: browser
+browser:
+	@scripts/install-chromium || true
 
 .PHONY: withpg
 withpg:
