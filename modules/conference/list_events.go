@@ -31,27 +31,7 @@ func (m *Module) listEvents(ctx context.Context, q ListEvents) ([]Event, error) 
 }
 
 func (m *Module) getEvents(ctx context.Context, in struct{ httpx.Paging }) (httpx.Response[httpx.Page[Event]], error) {
-	return page(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Event, error) {
+	return httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Event, error) {
 		return m.ListEvents(ctx, ListEvents{Limit: limit, After: after})
 	}, func(e Event) uuid.UUID { return e.ID })
-}
-
-// page answers one page of a list whose keyset is the id, newest first.
-func page[T any](ctx context.Context, in httpx.Paging, list func(ctx context.Context, limit int, after uuid.UUID) ([]T, error),
-	idOf func(T) uuid.UUID,
-) (httpx.Response[httpx.Page[T]], error) {
-	var none httpx.Response[httpx.Page[T]]
-	after, err := httpx.After[uuid.UUID](in)
-	if err != nil {
-		return none, err
-	}
-	if after == nil {
-		after = &uuid.UUID{}
-	}
-	rows, err := list(ctx, in.Fetch(), *after)
-	if err != nil {
-		return none, err
-	}
-	answer, err := httpx.NewPage(in, rows, idOf)
-	return httpx.OK(answer), err
 }

@@ -59,7 +59,7 @@ func (m *Module) listRegistrations(ctx context.Context, q ListRegistrations) ([]
 }
 
 func (m *Module) getRegistrations(ctx context.Context, in struct{ httpx.Paging }) (httpx.Response[httpx.Page[Registration]], error) {
-	return page(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Registration, error) {
+	return httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Registration, error) {
 		return m.ListRegistrations(ctx, ListRegistrations{Limit: limit, After: after})
 	}, func(r Registration) uuid.UUID { return r.ID })
 }

@@ -40,7 +40,7 @@ func (m *Module) getSessions(ctx context.Context, in struct {
 	httpx.Paging
 },
 ) (httpx.Response[httpx.Page[Session]], error) {
-	return page(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Session, error) {
+	return httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Session, error) {
 		return m.ListSessions(ctx, ListSessions{EventID: in.ID, Limit: limit, After: after})
 	}, func(s Session) uuid.UUID { return s.ID })
 }

@@ -54,7 +54,7 @@ type getOrdersInput struct {
 }
 
 func (m *Module) getOrders(ctx context.Context, in getOrdersInput) (httpx.Response[httpx.Page[OrderView]], error) {
-	return page(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]OrderView, error) {
+	return httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]OrderView, error) {
 		orders, err := m.ListOrders(ctx, ListOrders{Status: Status(in.Status), Limit: limit, After: after})
 		views := make([]OrderView, len(orders))
 		for i, o := range orders {

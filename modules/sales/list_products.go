@@ -31,7 +31,7 @@ func (m *Module) listProducts(ctx context.Context, q ListProducts) ([]Product, e
 }
 
 func (m *Module) getProducts(ctx context.Context, in struct{ httpx.Paging }) (httpx.Response[httpx.Page[Product]], error) {
-	return page(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Product, error) {
+	return httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]Product, error) {
 		return m.ListProducts(ctx, ListProducts{Limit: limit, After: after})
 	}, func(p Product) uuid.UUID { return p.ID })
 }

@@ -1,12 +1,9 @@
 package sales
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
 	"time"
-
-	"github.com/google/uuid"
 
 	"example.com/plenary/platform/command"
 	"example.com/plenary/platform/httpx"
@@ -152,24 +149,4 @@ func (m *Module) Routes(api *httpx.API) {
 		Method: "GET", Path: "/sales/orders/{id}", ID: "getOrder", Tags: []string{tag}, SignedIn: true,
 		Summary: "One order", Errors: []int{404},
 	}, m.getOrderRoute)
-}
-
-// page answers one page of a list whose keyset is the id, newest first.
-func page[T any](ctx context.Context, in httpx.Paging, list func(ctx context.Context, limit int, after uuid.UUID) ([]T, error),
-	idOf func(T) uuid.UUID,
-) (httpx.Response[httpx.Page[T]], error) {
-	var none httpx.Response[httpx.Page[T]]
-	after, err := httpx.After[uuid.UUID](in)
-	if err != nil {
-		return none, err
-	}
-	if after == nil {
-		after = &uuid.UUID{}
-	}
-	rows, err := list(ctx, in.Fetch(), *after)
-	if err != nil {
-		return none, err
-	}
-	answer, err := httpx.NewPage(in, rows, idOf)
-	return httpx.OK(answer), err
 }

@@ -1,7 +1,10 @@
 package httpx
 
 import (
+	"context"
 	"encoding/base64"
+
+	"github.com/google/uuid"
 
 	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/strictjson"
@@ -62,4 +65,24 @@ func NewPage[T, K any](p Paging, rows []T, key func(T) K) (Page[T], error) {
 	}
 	next := base64.RawURLEncoding.EncodeToString(data)
 	return Page[T]{Items: rows, NextCursor: &next}, nil
+}
+
+// ByID answers one page of a list whose order is the id, descending. list returns at most limit rows below the id
+// after; the zero id is the start.
+func ByID[T any](ctx context.Context, p Paging, list func(ctx context.Context, limit int, after uuid.UUID) ([]T, error),
+	idOf func(T) uuid.UUID,
+) (Response[Page[T]], error) {
+	after, err := After[uuid.UUID](p)
+	if err != nil {
+		return Response[Page[T]]{}, err
+	}
+	if after == nil {
+		after = &uuid.UUID{}
+	}
+	rows, err := list(ctx, p.Fetch(), *after)
+	if err != nil {
+		return Response[Page[T]]{}, err
+	}
+	page, err := NewPage(p, rows, idOf)
+	return OK(page), err
 }

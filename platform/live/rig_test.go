@@ -18,6 +18,7 @@ import (
 
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/live"
+	"example.com/plenary/platform/telemetry/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -111,7 +112,7 @@ type replica struct {
 	*store
 	t    testing.TB
 	url  string
-	log  *logBuffer
+	log  *logtest.Buffer
 	left chan struct{} // told when a connection has ended and is forgotten
 	stop func()
 	// snapshot replaces the store's load for who joins.
@@ -120,7 +121,7 @@ type replica struct {
 
 func newReplica(t testing.TB, s *store, settings ...func(*live.Config)) *replica {
 	t.Helper()
-	r := &replica{store: s, t: t, log: &logBuffer{}, left: make(chan struct{}, 5000), snapshot: s.load}
+	r := &replica{store: s, t: t, log: &logtest.Buffer{}, left: make(chan struct{}, 5000), snapshot: s.load}
 	config := live.Config{
 		Load: s.load, Versions: s.versions, Compare: time.Hour, Interval: time.Nanosecond,
 		Logger: slog.New(slog.NewTextHandler(r.log, nil)), TrustedOrigins: []string{"https://app.example.test"},
@@ -294,21 +295,4 @@ func (r *replica) leaves(within time.Duration) {
 	case <-time.After(within):
 		r.t.Fatalf("no connection ended within %v", within)
 	}
-}
-
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -3,8 +3,6 @@ package lock_test
 import (
 	"context"
 	"log/slog"
-	"strings"
-	"sync"
 	"testing"
 	"testing/fstest"
 	"time"
@@ -12,6 +10,7 @@ import (
 	"example.com/plenary/platform/lock"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
+	"example.com/plenary/platform/telemetry/logtest"
 )
 
 var desk = postgres.Migrations{Source: "desk", Files: fstest.MapFS{
@@ -26,13 +25,13 @@ type replica struct {
 	t      *testing.T
 	source *postgres.Source
 	locks  *lock.Locks
-	log    *logBuffer
+	log    *logtest.Buffer
 	notify func(name string)
 }
 
 func newReplica(t *testing.T, url, application string) *replica {
 	t.Helper()
-	r := &replica{t: t, log: &logBuffer{}, notify: func(string) {}}
+	r := &replica{t: t, log: &logtest.Buffer{}, notify: func(string) {}}
 	logger := slog.New(slog.NewTextHandler(r.log, nil))
 	r.source = postgrestest.Connect(t, postgres.Config{URL: url, Application: application, Logger: logger}).Source("desk")
 	r.locks = lock.New(lock.Config{Source: r.source, Logger: logger, Notify: func(name string) { r.notify(name) }})
@@ -94,21 +93,4 @@ func until(t *testing.T, what string, done <-chan struct{}) {
 	case <-time.After(20 * time.Second):
 		t.Errorf("not within 20 s: %s", what)
 	}
-}
-
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -1,11 +1,9 @@
 package ops
 
 import (
-	"bytes"
 	"context"
 	"encoding/json"
 	"log/slog"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -82,16 +80,9 @@ func orNull(value json.RawMessage) json.RawMessage {
 
 // AuditTrail returns entries of all databases, newest first, below the id before; the zero id is the start.
 func (c *Console) AuditTrail(ctx context.Context, f audit.Filter, before uuid.UUID, limit int) ([]audit.Entry, error) {
-	var all []audit.Entry
-	for _, db := range c.databases {
-		entries, err := audit.List(ctx, db, f, before, limit)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, entries...)
-	}
-	slices.SortFunc(all, func(a, b audit.Entry) int { return bytes.Compare(b.ID[:], a.ID[:]) })
-	return all[:min(len(all), limit)], nil
+	return gather(c, limit, func(e audit.Entry) uuid.UUID { return e.ID }, func(db *postgres.Source) ([]audit.Entry, error) {
+		return audit.List(ctx, db, f, before, limit)
+	})
 }
 
 func (c *Console) getAudit(ctx context.Context, in struct {
@@ -104,23 +95,13 @@ func (c *Console) getAudit(ctx context.Context, in struct {
 	To            time.Time `query:"to" doc:"The first instant that is too late"`
 },
 ) (httpx.Response[httpx.Page[AuditView]], error) {
-	var none httpx.Response[httpx.Page[AuditView]]
-	before, err := httpx.After[uuid.UUID](in.Paging)
-	if err != nil {
-		return none, err
-	}
-	if before == nil {
-		before = &uuid.UUID{}
-	}
 	filter := audit.Filter{EntityType: in.EntityType, EntityKey: in.EntityKey, Actor: in.Actor, CorrelationID: in.CorrelationID, From: in.From, To: in.To}
-	entries, err := c.AuditTrail(ctx, filter, *before, in.Fetch())
-	if err != nil {
-		return none, err
-	}
-	page, err := httpx.NewPage(in.Paging, entries, func(e audit.Entry) uuid.UUID { return e.ID })
-	views := make([]AuditView, len(page.Items))
-	for i, e := range page.Items {
-		views[i] = auditViewOf(e)
-	}
-	return httpx.OK(httpx.Page[AuditView]{Items: views, NextCursor: page.NextCursor}), err
+	return httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, before uuid.UUID) ([]AuditView, error) {
+		entries, err := c.AuditTrail(ctx, filter, before, limit)
+		views := make([]AuditView, len(entries))
+		for i, e := range entries {
+			views[i] = auditViewOf(e)
+		}
+		return views, err
+	}, func(v AuditView) uuid.UUID { return v.ID })
 }

@@ -22,6 +22,7 @@ import (
 	"example.com/plenary/platform/ops"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
+	"example.com/plenary/platform/telemetry/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -58,7 +59,7 @@ type house struct {
 	runners    []*lease.Runner
 	clocks     []*schedule.Clock
 	replica    lease.Replica
-	log        *logBuffer
+	log        *logtest.Buffer
 
 	mu   sync.Mutex
 	fail error // of every handler
@@ -83,7 +84,7 @@ func onBoth(t *testing.T, run func(t *testing.T, h *house)) {
 
 func newHouse(t *testing.T, shopURL, deskURL string) *house {
 	t.Helper()
-	h := &house{t: t, log: &logBuffer{}, replica: lease.ThisReplica("v1")}
+	h := &house{t: t, log: &logtest.Buffer{}, replica: lease.ThisReplica("v1")}
 	logger := slog.New(slog.NewTextHandler(h.log, nil))
 	databases := []*postgres.Database{postgrestest.Connect(t, postgres.Config{URL: shopURL, Name: "default", Logger: logger})}
 	if deskURL != shopURL {
@@ -270,21 +271,4 @@ func (h *house) within(what string, done func() bool) {
 		}
 		postgrestest.Value[bool](h.t, h.shop, `SELECT true FROM pg_sleep(0.01)`)
 	}
-}
-
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -129,24 +129,13 @@ func (c *Console) getJobRuns(ctx context.Context, in struct {
 	httpx.Paging
 },
 ) (httpx.Response[httpx.Page[schedule.Run]], error) {
-	var none httpx.Response[httpx.Page[schedule.Run]]
-	after, err := httpx.After[uuid.UUID](in.Paging)
-	if err != nil {
-		return none, err
-	}
-	if after == nil {
-		after = &uuid.UUID{}
-	}
 	place := c.jobs.Source(in.Name)
 	if place == nil {
-		return none, errNoJob
+		return httpx.Response[httpx.Page[schedule.Run]]{}, errNoJob
 	}
-	runs, err := schedule.Runs(ctx, place, in.Name, *after, in.Fetch())
-	if err != nil {
-		return none, err
-	}
-	page, err := httpx.NewPage(in.Paging, runs, func(r schedule.Run) uuid.UUID { return r.ID })
-	return httpx.OK(page), err
+	return httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, after uuid.UUID) ([]schedule.Run, error) {
+		return schedule.Runs(ctx, place, in.Name, after, limit)
+	}, func(r schedule.Run) uuid.UUID { return r.ID })
 }
 
 // JobPreview is what a schedule would mean.

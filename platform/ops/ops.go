@@ -149,19 +149,23 @@ func (in listInput) filter() lease.Filter {
 func merged[S, V any](ctx context.Context, c *Console, in listInput, idOf func(S) uuid.UUID, show func(S) V,
 	list func(ctx context.Context, r postgres.Reader, f lease.Filter, before uuid.UUID, limit int) ([]S, error),
 ) (httpx.Response[httpx.Page[V]], error) {
-	var none httpx.Response[httpx.Page[V]]
-	after, err := httpx.After[uuid.UUID](in.Paging)
-	if err != nil {
-		return none, err
+	page, err := httpx.ByID(ctx, in.Paging, func(ctx context.Context, limit int, before uuid.UUID) ([]S, error) {
+		return gather(c, limit, idOf, func(db *postgres.Source) ([]S, error) { return list(ctx, db, in.filter(), before, limit) })
+	}, idOf)
+	views := make([]V, len(page.Body.Items))
+	for i, s := range page.Body.Items {
+		views[i] = show(s)
 	}
-	if after == nil {
-		after = &uuid.UUID{}
-	}
+	return httpx.OK(httpx.Page[V]{Items: views, NextCursor: page.Body.NextCursor}), err
+}
+
+// gather reads the same list from every database, and returns the first limit rows by descending id.
+func gather[S any](c *Console, limit int, idOf func(S) uuid.UUID, read func(db *postgres.Source) ([]S, error)) ([]S, error) {
 	var all []S
 	for _, db := range c.databases {
-		rows, err := list(ctx, db, in.filter(), *after, in.Fetch())
+		rows, err := read(db)
 		if err != nil {
-			return none, err
+			return nil, err
 		}
 		all = append(all, rows...)
 	}
@@ -169,10 +173,5 @@ func merged[S, V any](ctx context.Context, c *Console, in listInput, idOf func(S
 		x, y := idOf(a), idOf(b)
 		return bytes.Compare(y[:], x[:])
 	})
-	page, err := httpx.NewPage(in.Paging, all[:min(len(all), in.Fetch())], idOf)
-	views := make([]V, len(page.Items))
-	for i, s := range page.Items {
-		views[i] = show(s)
-	}
-	return httpx.OK(httpx.Page[V]{Items: views, NextCursor: page.NextCursor}), err
+	return all[:min(len(all), limit)], nil
 }

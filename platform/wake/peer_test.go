@@ -13,6 +13,7 @@ import (
 	"example.com/plenary/platform/devpg/pgtest"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
+	"example.com/plenary/platform/telemetry/logtest"
 	"example.com/plenary/platform/wake"
 )
 
@@ -25,7 +26,7 @@ type peer struct {
 	*wake.Bus
 	t     testing.TB
 	db    *postgres.Database
-	log   *logBuffer
+	log   *logtest.Buffer
 	heard chan string
 }
 
@@ -33,7 +34,7 @@ type setting func(*wake.Config, *postgres.Config)
 
 func newPeer(t testing.TB, url string, settings ...setting) *peer {
 	t.Helper()
-	p := &peer{t: t, log: &logBuffer{}, heard: make(chan string, 20_000)}
+	p := &peer{t: t, log: &logtest.Buffer{}, heard: make(chan string, 20_000)}
 	config := wake.Config{Logger: slog.New(slog.NewTextHandler(p.log, nil)), Ping: time.Hour}
 	database := postgres.Config{URL: url, MaxConns: 1, ControlConns: 1}
 	for _, set := range settings {
@@ -140,21 +141,4 @@ func ends(t testing.TB, url, application string) {
 	if n != 1 {
 		t.Fatalf("%d sessions are called %s", n, application)
 	}
-}
-
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

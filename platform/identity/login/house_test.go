@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/google/uuid"
@@ -19,6 +18,7 @@ import (
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
 	"example.com/plenary/platform/ratelimit"
+	"example.com/plenary/platform/telemetry/logtest"
 )
 
 var (
@@ -34,14 +34,14 @@ type house struct {
 	db      *postgres.Source
 	users   *login.Service
 	api     *httpx.API
-	log     *logBuffer
+	log     *logtest.Buffer
 	secrets []string
 }
 
 // newHouse opens a replica on the database at url, in which guessing has no consequences unless limits say so.
 func newHouse(t *testing.T, url string, limits ...login.Limits) *house {
 	t.Helper()
-	h := &house{t: t, log: &logBuffer{}, secrets: []string{password}}
+	h := &house{t: t, log: &logtest.Buffer{}, secrets: []string{password}}
 	logger := slog.New(slog.NewTextHandler(h.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	h.db = postgrestest.Connect(t, postgres.Config{URL: url, Logger: logger}).Source("platform")
 	var permissions identity.Permissions
@@ -149,21 +149,4 @@ func refused(t *testing.T, what string, w *httptest.ResponseRecorder, status int
 	if len(w.Result().Cookies()) != 0 {
 		t.Errorf("%s: a cookie was set", what)
 	}
-}
-
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
 }

@@ -93,13 +93,13 @@ func TestDropsAreWarnedOfEveryTenSeconds(t *testing.T) {
 		r.push("1", "2", "3", "4!", "5!") // four have gone
 		time.Sleep(10*time.Second - time.Nanosecond)
 		r.push("6!")
-		lines := r.log.lines("oldest items are dropped")
+		lines := r.log.Lines("oldest items are dropped")
 		if len(lines) != 1 || !strings.Contains(lines[0], "channel=live kind=tally dropped=1 protected_dropped=0 capacity=1") {
 			t.Fatalf("%q", lines)
 		}
 		time.Sleep(time.Nanosecond)
 		r.push("7!")
-		lines = r.log.lines("oldest items are dropped")
+		lines = r.log.Lines("oldest items are dropped")
 		if len(lines) != 2 || !strings.Contains(lines[1], "channel=live kind=final dropped=3 protected_dropped=3 capacity=1") {
 			t.Errorf("%q", lines)
 		}
@@ -126,7 +126,7 @@ func TestPanicOfTheConfigurationCostsOneItem(t *testing.T) {
 				})
 			})
 			r.push("1!k", "2!k", "2!", "3!", "4!", "5!", "6!") // the lock is free again: nobody hangs
-			if lines := r.log.lines("no such room"); len(lines) != 1 {
+			if lines := r.log.Lines("no such room"); len(lines) != 1 {
 				t.Errorf("%q", lines)
 			}
 			if r.taken(); r.balances().Depth != 0 {

@@ -64,14 +64,14 @@ func TestFailureAndPanicCostOneItemAndOneLine(t *testing.T) {
 		if got.String() != "[1 2 3 6]" {
 			t.Errorf("%s: the reader does not get on", got.String())
 		}
-		lines := r.log.lines("failed and is dropped")
+		lines := r.log.Lines("failed and is dropped")
 		if len(lines) != 1 || !strings.Contains(lines[0], `level=ERROR`) || !strings.Contains(lines[0], `kind=tally error="panic: boom" failed=1 stack=`) {
 			t.Errorf("%q", lines)
 		}
 		time.Sleep(10 * time.Second)
 		r.push("5", "4")
 		stop()
-		lines = r.log.lines("failed and is dropped")
+		lines = r.log.Lines("failed and is dropped")
 		if len(lines) != 2 || !strings.Contains(lines[1], `kind=tally error="nobody is there" failed=4`) {
 			t.Errorf("%q", lines)
 		}
@@ -126,7 +126,7 @@ func TestStopFlushesWithinItsTime(t *testing.T) {
 		if fmt.Sprint(whole, cut) != "[0 1 2 3 4 5] [6]" || left != 13 {
 			t.Errorf("%v, %v cut off, %d left", whole, cut, left)
 		}
-		if lines := r.log.lines("stopped with items left"); len(lines) != 1 || !strings.Contains(lines[0], "left=13") {
+		if lines := r.log.Lines("stopped with items left"); len(lines) != 1 || !strings.Contains(lines[0], "left=13") {
 			t.Errorf("%q", lines)
 		}
 		r.balances()

@@ -12,6 +12,7 @@ import (
 	"go.uber.org/goleak"
 
 	"example.com/plenary/platform/later/channel"
+	"example.com/plenary/platform/telemetry/logtest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -30,13 +31,13 @@ func (u update) String() string { return fmt.Sprint(u.n) }
 type rig struct {
 	*channel.DropOldest[update]
 	t    testing.TB
-	log  *logBuffer
+	log  *logtest.Buffer
 	lost []update // told by producers; for tests with one of them
 }
 
 func newRig(t testing.TB, capacity int, settings ...func(*channel.Config[update])) *rig {
 	t.Helper()
-	r := &rig{t: t, log: &logBuffer{}}
+	r := &rig{t: t, log: &logtest.Buffer{}}
 	config := channel.Config[update]{
 		Name: "live", Capacity: capacity,
 		Kind:      kindOf,
@@ -139,31 +140,4 @@ func (r *record) String() string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	return fmt.Sprint(r.seen)
-}
-
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-// lines returns the lines that contain text.
-func (b *logBuffer) lines(text string) (found []string) {
-	for line := range strings.Lines(b.String()) {
-		if strings.Contains(line, text) {
-			found = append(found, line)
-		}
-	}
-	return found
 }

@@ -3,7 +3,6 @@ package internalcommand_test
 import (
 	"context"
 	"log/slog"
-	"strings"
 	"sync"
 	"testing"
 	"testing/fstest"
@@ -18,6 +17,7 @@ import (
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
+	"example.com/plenary/platform/telemetry/logtest"
 	"example.com/plenary/platform/wake"
 )
 
@@ -42,7 +42,7 @@ type replica struct {
 	queue   *internalcommand.Queue
 	bus     *wake.Bus
 	runner  *lease.Runner
-	log     *logBuffer
+	log     *logtest.Buffer
 	noteNow command.Func[note]
 
 	mu     sync.Mutex
@@ -65,7 +65,7 @@ func newReplica(t testing.TB, url string, settings ...setting) *replica {
 
 func assemble(t testing.TB, url string, register func(*replica, *command.Pipeline), settings ...setting) *replica {
 	t.Helper()
-	r := &replica{t: t, log: &logBuffer{}}
+	r := &replica{t: t, log: &logtest.Buffer{}}
 	logger := slog.New(slog.NewTextHandler(r.log, &slog.HandlerOptions{Level: slog.LevelDebug}))
 	r.db = postgrestest.Connect(t, postgres.Config{URL: url, Logger: logger})
 	r.source = r.db.Source("shop")
@@ -225,24 +225,7 @@ func (r *replica) within(what string, done func() bool) {
 	}
 }
 
-type logBuffer struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (b *logBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *logBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
-func logger(b *logBuffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
+func logger(b *logtest.Buffer) *slog.Logger { return slog.New(slog.NewTextHandler(b, nil)) }
 
 func after(d time.Duration) internalcommand.When { return internalcommand.After(d) }
 
