@@ -5,10 +5,12 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"net/http"
 	"time"
 
 	"example.com/plenary/modules/conference"
 	"example.com/plenary/modules/conference/scoring"
+	"example.com/plenary/modules/engagement"
 	"example.com/plenary/modules/sales"
 	"example.com/plenary/modules/sales/sandbox"
 	"example.com/plenary/platform/audit"
@@ -24,6 +26,7 @@ import (
 	"example.com/plenary/platform/later/lease"
 	"example.com/plenary/platform/later/outbox"
 	"example.com/plenary/platform/later/schedule"
+	"example.com/plenary/platform/live"
 	"example.com/plenary/platform/lock"
 	"example.com/plenary/platform/mail"
 	"example.com/plenary/platform/mail/inbox"
@@ -39,6 +42,7 @@ const (
 	topicEvict = "evict" // the key is a cache key
 	topicJobs  = "jobs"  // the key is a database's name
 	topicLocks = "locks" // the key is a lock's name
+	topicLive  = "live"  // the key is a room's code
 )
 
 // App is the program, wired and not yet started.
@@ -58,9 +62,12 @@ type App struct {
 	runners     []*lease.Runner
 	clocks      []*schedule.Clock
 	inbox       *inbox.Server // with the demo's mail, or nil
+	faults      *demoFaults
 	login       *login.Service
 	sales       *sales.Module
 	conference  *conference.Module
+	engagement  *engagement.Module
+	hub         *live.Hub
 	console     *ops.Console
 	api         *httpx.API
 	site        *web.Site
@@ -73,6 +80,7 @@ type App struct {
 func New(ctx context.Context, config Config, logger *slog.Logger) (app *App, err error) {
 	a := &App{
 		config: config, logger: logger, cache: cache.New(cache.Config{}), features: &feature.Flags{}, permissions: &identity.Permissions{},
+		faults: &demoFaults{die: dieNow},
 	}
 	defer func() {
 		if err != nil {
@@ -148,6 +156,7 @@ func (a *App) wireModules() error {
 	ops.Grant(a.permissions)
 	sales.Grant(a.permissions)
 	conference.Grant(a.permissions)
+	engagement.Grant(a.permissions)
 
 	cleaner, err := audit.NewCleaner(audit.Deps{
 		Pipeline: a.pipeline, Databases: a.databases.places(), Keep: a.config.KeepAudit, Logger: a.logger,
@@ -177,7 +186,10 @@ func (a *App) wireModules() error {
 	if err != nil {
 		return err
 	}
-	return a.wireConference()
+	if err := a.wireConference(); err != nil {
+		return err
+	}
+	return a.wireEngagement()
 }
 
 func (a *App) wireConference() error {
@@ -222,7 +234,11 @@ func (a *App) mailer() (sales.Mailer, error) {
 	if url == "" {
 		return nil, nil // a web process mails nothing
 	}
-	return mail.New(mail.Config{URL: url, From: a.config.MailFrom, Timeout: a.config.mailTimeout(), Logger: a.logger})
+	mailer, err := mail.New(mail.Config{URL: url, From: a.config.MailFrom, Timeout: a.config.mailTimeout(), Logger: a.logger})
+	if err != nil || !a.config.Demo {
+		return mailer, err
+	}
+	return demoMailer{mailer, a.faults, a.logger}, nil
 }
 
 // wireRunners makes a runner for each database.
@@ -294,8 +310,8 @@ func (a *App) wireHTTP() {
 	limits := newLimits(a.config)
 	proxies, _ := httpx.ParseProxies(a.config.TrustedProxies) // the configuration is valid
 	a.api = httpx.NewAPI(httpx.Config{
-		Title: "Plenary", Version: "1", Authenticator: limitedLookups{a.login, limits}, Permissions: a.permissions, Log: a.logger,
-		Limit: limits.wrap, TrustedProxies: proxies,
+		Title: "Plenary", Version: "1", Authenticator: a.engagement.Authenticator(limitedLookups{a.login, limits}), Permissions: a.permissions, Log: a.logger,
+		Limit: func(next http.Handler) http.Handler { return a.engagement.Voters(limits.wrap(next)) }, TrustedProxies: proxies,
 		TrustedOrigins: a.config.TrustedOrigins, SecureCookies: a.config.SecureCookies,
 		Observe: func(method, route string, status int, d time.Duration) {
 			a.telemetry.RecordRequest(route, method, status, d)
@@ -304,6 +320,8 @@ func (a *App) wireHTTP() {
 	a.login.Routes(a.api)
 	a.sales.Routes(a.api)
 	a.conference.Routes(a.api)
+	a.engagement.Routes(a.api)
+	a.wireLive()
 	a.console.Routes(a.api)
 	if a.config.Demo {
 		a.demoRoutes()

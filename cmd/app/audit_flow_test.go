@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 	"testing"
 
 	"example.com/plenary/platform/httpx"
@@ -40,6 +41,40 @@ func TestTheTrailOfAnOrder(t *testing.T) {
 		r.as("viktor@example.com").do("GET", "/ops/audit?entityType=platform.session&actor="+o.CustomerID, nil, 200, &signIns)
 		if len(signIns.Items) != 1 {
 			t.Errorf("%d sign-ins of one who signed in once", len(signIns.Items))
+		}
+	})
+}
+
+// One correlation id leads through everything that came of a request, in whatever database.
+func TestTheFlowOfAnOrder(t *testing.T) {
+	onBoth(t, func(t *testing.T, w *world) {
+		r := w.start()
+		status, _, answer, err := r.as("alice@example.com").try("POST", "/sales/orders", orderOf(1, "tok_visa"), "X-Correlation-Id", "the-order-of-alice")
+		if err != nil || status != 201 {
+			t.Fatalf("%d %s %v", status, answer, err)
+		}
+		w.within("quiet", w.settled)
+		var flow ops.Flow
+		w.within("the registration", func() bool {
+			r.as("viktor@example.com").do("GET", "/ops/flows/the-order-of-alice", nil, 200, &flow)
+			story := ""
+			for _, s := range flow.Items {
+				story += s.Kind + " " + s.Name + " " + s.State + "\n"
+			}
+			for _, line := range []string{
+				"change sales.order added", "change sales.order modified", "event sales.order_paid", "attempt conference.on_order_paid succeeded",
+				"attempt sales.on_order_paid succeeded", "attempt sales.send_order_confirmation_email succeeded", "command sales.expire_unpaid_order scheduled",
+			} {
+				if !strings.Contains(story, line) {
+					return false
+				}
+			}
+			return true
+		})
+		for i := 1; i < len(flow.Items); i++ {
+			if flow.Items[i].On.Before(flow.Items[i-1].On) {
+				t.Error("not in the order of time")
+			}
 		}
 	})
 }

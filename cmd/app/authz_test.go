@@ -28,15 +28,30 @@ var access = map[string]string{
 	"POST /api/v1/sales/orders/{id}/payments":     "-covpa", // to its owner; see TestOthersOrders
 	"POST /api/v1/sales/orders/{id}/cancellation": "-covpa",
 
-	"GET /api/v1/conference/events":                "ncovpa",
-	"GET /api/v1/conference/events/{id}":           "ncovpa",
-	"GET /api/v1/conference/events/{id}/sessions":  "ncovpa",
-	"GET /api/v1/conference/sessions/{id}":         "ncovpa",
-	"POST /api/v1/conference/events/{id}/sessions": "-covpa",
-	"POST /api/v1/conference/events/{id}/scoring":  "--o--a",
-	"GET /api/v1/conference/events/{id}/scores":    "--o--a",
-	"GET /api/v1/conference/registrations/mine":    "-covpa",
-	"GET /api/v1/operations/{id}":                  "-covpa", // to who asked for it; see TestWhoSeesAnOperation
+	"GET /api/v1/conference/events":                     "ncovpa",
+	"GET /api/v1/conference/events/{id}":                "ncovpa",
+	"GET /api/v1/conference/events/{id}/sessions":       "ncovpa",
+	"GET /api/v1/conference/sessions/{id}":              "ncovpa",
+	"POST /api/v1/conference/events/{id}/sessions":      "-covpa",
+	"POST /api/v1/conference/events/{id}/scoring":       "--o--a",
+	"GET /api/v1/conference/events/{id}/scores":         "--o--a",
+	"GET /api/v1/conference/registrations/mine":         "-covpa",
+	"GET /api/v1/engagement/sessions/{sessionId}/room":  "ncovpa",
+	"POST /api/v1/engagement/rooms/{code}/join":         "ncovpa",
+	"GET /api/v1/engagement/rooms/{code}":               "ncovpa", // to who has joined; see TestWhoMayWatch
+	"GET /api/v1/engagement/rooms/{code}/live":          "ncovpa",
+	"POST /api/v1/engagement/rooms/{code}/polls":        "--o--a",
+	"POST /api/v1/engagement/polls/{id}/open":           "--o--a",
+	"POST /api/v1/engagement/polls/{id}/close":          "--o--a",
+	"PUT /api/v1/engagement/polls/{id}/ballot":          "ncovpa",
+	"DELETE /api/v1/engagement/polls/{id}/ballot":       "ncovpa",
+	"GET /api/v1/engagement/polls/{id}":                 "ncovpa",
+	"GET /api/v1/engagement/polls/{id}/results.csv":     "--o--a",
+	"POST /api/v1/engagement/rooms/{code}/questions":    "ncovpa",
+	"PUT /api/v1/engagement/questions/{id}/upvote":      "ncovpa",
+	"DELETE /api/v1/engagement/questions/{id}/upvote":   "ncovpa",
+	"POST /api/v1/engagement/questions/{id}/moderation": "--o--a",
+	"GET /api/v1/operations/{id}":                       "-covpa", // to who asked for it; see TestWhoSeesAnOperation
 
 	"GET /api/v1/ops/summary":                    "---vpa",
 	"GET /api/v1/ops/internal-commands":          "---vpa",
@@ -48,6 +63,7 @@ var access = map[string]string{
 	"GET /api/v1/ops/outbox/{id}":                "---vpa",
 	"POST /api/v1/ops/outbox/requeue":            "----pa",
 	"GET /api/v1/ops/jobs":                       "---vpa",
+	"GET /api/v1/ops/flows/{correlationId}":      "---vpa",
 	"GET /api/v1/ops/audit":                      "---vpa",
 	"GET /api/v1/ops/jobs/{name}":                "---vpa",
 	"GET /api/v1/ops/jobs/{name}/runs":           "---vpa",
@@ -55,7 +71,11 @@ var access = map[string]string{
 	"POST /api/v1/ops/jobs/{name}/runs":          "----pa",
 	"PATCH /api/v1/ops/jobs/{name}":              "-----a",
 
-	"GET /api/v1/demo/mail": "ncovpa",
+	"POST /api/v1/demo/faults/{fault}":   "ncovpa",
+	"DELETE /api/v1/demo/faults/{fault}": "ncovpa",
+	"POST /api/v1/demo/audience":         "ncovpa",
+	"POST /api/v1/demo/reset":            "ncovpa",
+	"GET /api/v1/demo/mail":              "ncovpa",
 }
 
 // Every route with every role, from the live table of routes, by real requests: as bearer and as cookie.

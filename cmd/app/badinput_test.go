@@ -39,7 +39,7 @@ func (w *world) counts() string {
 		SELECT string_agg(format('%s.%s %s', table_schema, table_name, (xpath('/row/n/text()',
 			query_to_xml(format('SELECT count(*) AS n FROM %I.%I', table_schema, table_name), false, true, '')))[1]), E'\n'
 			ORDER BY table_schema, table_name)
-		FROM information_schema.tables WHERE table_schema IN ('platform', 'sales', 'conference', 'sandbox') AND table_type = 'BASE TABLE'
+		FROM information_schema.tables WHERE table_schema IN ('platform', 'sales', 'conference', 'engagement', 'sandbox') AND table_type = 'BASE TABLE'
 			AND table_name NOT IN ('attempts', 'replicas', 'replica_names')`)
 }
 

@@ -283,7 +283,7 @@ func TestNoSQLReachesIntoAnotherSchema(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, own := range []string{"sales", "conference", "sandbox", "platform"} {
+	for _, own := range []string{"sales", "conference", "engagement", "sandbox", "platform"} {
 		if looked[own] == 0 {
 			t.Errorf("no SQL of %s was looked at", own)
 		}

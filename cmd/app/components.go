@@ -26,8 +26,8 @@ func (a *App) wireHost() {
 	a.host.Add(host.Component{Name: "wake bus", Run: a.bus.Run})
 	if a.config.works() {
 		a.host.Add(host.Component{Name: "clock", Run: a.runClocks})
-		a.host.Add(host.Component{Name: "work", Run: a.runWork, StopTimeout: a.config.StopGrace + workStopMargin})
 	}
+	a.host.Add(host.Component{Name: "work", Run: a.runWork, StopTimeout: a.config.StopGrace + workStopMargin})
 	server := httpx.NewServer(a.config.HTTPAddr, a.handler(), a.logger)
 	serve := host.HTTPServer("http", server, a.listener)
 	serve.StopTimeout = httpStopTimeout
@@ -42,13 +42,28 @@ const (
 	maxStopGrace    = 7 * time.Second
 )
 
-// runWork runs the work of all databases.
-func (a *App) runWork(ctx context.Context) error { return runAll(ctx, a.runners) }
+// runWork runs the work of all databases, and the rooms that people watch: they end at the same time, each of them slowly.
+func (a *App) runWork(ctx context.Context) error {
+	var loops []loop
+	if a.config.servesHTTP() {
+		loops = append(loops, a.hub)
+	}
+	if a.config.works() {
+		for _, runner := range a.runners {
+			loops = append(loops, runner)
+		}
+	}
+	return runAll(ctx, loops)
+}
 
 func (a *App) runClocks(ctx context.Context) error { return runAll(ctx, a.clocks) }
 
-// runAll runs one loop a database.
-func runAll[L interface{ Run(context.Context) error }](ctx context.Context, loops []L) error {
+type loop interface {
+	Run(ctx context.Context) error
+}
+
+// runAll runs loops until all of them have ended.
+func runAll[L loop](ctx context.Context, loops []L) error {
 	var all sync.WaitGroup
 	errs := make([]error, len(loops))
 	for i, loop := range loops {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/caarlos0/env/v11"
 
+	"example.com/plenary/modules/engagement"
 	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/ratelimit"
@@ -40,7 +41,7 @@ type Config struct {
 	DatabaseURL           telemetry.Secret `env:"DATABASE_URL"`            // the default database, for users, sessions and every module without its own
 	SalesDatabaseURL      telemetry.Secret `env:"SALES_DATABASE_URL"`      // a database of its own for Sales; default: the same as DATABASE_URL
 	ConferenceDatabaseURL telemetry.Secret `env:"CONFERENCE_DATABASE_URL"` // the same for Conference
-	EngagementDatabaseURL telemetry.Secret `env:"ENGAGEMENT_DATABASE_URL"` // the same for Engagement, once there is such a module
+	EngagementDatabaseURL telemetry.Secret `env:"ENGAGEMENT_DATABASE_URL"` // the same for Engagement
 
 	// Databases, as their owner.
 	MigrationDatabaseURL           telemetry.Secret `env:"MIGRATION_DATABASE_URL"`            // as the owner of the schemas, who migrates; default: the same as DATABASE_URL
@@ -62,6 +63,9 @@ type Config struct {
 	// Orders and payments.
 	OrderExpiresAfter time.Duration `env:"ORDER_EXPIRES_AFTER" envDefault:"30m"` // how long an order waits for its payment, 1s to 24h
 	GatewayTimeout    time.Duration `env:"GATEWAY_TIMEOUT" envDefault:"5s"`      // one call to the payment gateway, 100ms to 8s
+
+	// Rooms.
+	RoomSigningKey telemetry.Secret `env:"ROOM_SIGNING_KEY"` // signs the tokens of voters without an account, at least 32 bytes, the same for all replicas; default: derived from DATABASE_URL
 
 	// Scoring of proposed sessions.
 	ScoringAPIKey  telemetry.Secret `env:"ANTHROPIC_API_KEY"`                // the key of the model's service; without one a built-in rule scores, which asks no model
@@ -93,6 +97,7 @@ type Config struct {
 	// Rate limits.
 	RateLimitUser    ratelimit.Rate `env:"RATE_LIMIT_USER" envDefault:"100/s burst 200"`    // requests of one user
 	RateLimitAddress ratelimit.Rate `env:"RATE_LIMIT_ADDRESS" envDefault:"300/s burst 600"` // anonymous requests from one network
+	RateLimitHall    ratelimit.Rate `env:"RATE_LIMIT_HALL" envDefault:"1000/s burst 6000"`  // anonymous requests to live rooms from one network: a hall of people
 	RateLimitLogin   ratelimit.Rate `env:"RATE_LIMIT_LOGIN" envDefault:"10/min burst 20"`   // sign-ins that fail, from one network
 
 	// Log.
@@ -131,6 +136,7 @@ func (c Config) validate() error {
 	}
 	check(c.MaxConns >= 2 && c.MaxConns <= 1000, "DATABASE_MAX_CONNS must be 2 to 1000")
 	check(c.Workers >= 1 && c.Workers <= 1000, "WORKERS must be 1 to 1000")
+	check(c.RoomSigningKey == "" || len(c.RoomSigningKey) >= engagement.MinSigningKey, "ROOM_SIGNING_KEY must have at least 32 bytes")
 	check(c.ScoresAtOnce >= 1 && c.ScoresAtOnce <= 32, "SCORES_AT_ONCE must be 1 to 32")
 	for _, d := range []struct {
 		name        string

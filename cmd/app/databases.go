@@ -38,6 +38,7 @@ func openDatabases(ctx context.Context, c Config, logger *slog.Logger) (*databas
 		{"platform", string(c.DatabaseURL), string(c.MigrationDatabaseURL)},
 		{"sales", string(c.SalesDatabaseURL), string(c.SalesMigrationDatabaseURL)},
 		{"conference", string(c.ConferenceDatabaseURL), string(c.ConferenceMigrationDatabaseURL)},
+		{"engagement", string(c.EngagementDatabaseURL), string(c.EngagementMigrationDatabaseURL)},
 	} {
 		p, err := d.physical(ctx, c, place.source, place.url, place.owner)
 		if err != nil {

@@ -41,6 +41,7 @@ func openInbox(c Config, logger *slog.Logger) (*inbox.Server, error) {
 
 // demoRoutes declares what only the demo has.
 func (a *App) demoRoutes() {
+	a.switchRoutes()
 	if a.inbox == nil {
 		return
 	}

@@ -169,7 +169,7 @@ func with(t *testing.T, address string, parameters ...string) string {
 // The server is made to lie about its version and its clock: functions of the same names come first on the path.
 func TestDoctorOnServersThatAreNotTheRightOnes(t *testing.T) {
 	t.Parallel()
-	address := postgrestest.URL(t, of("sales"), of("conference"), of("sandbox"))
+	address := postgrestest.URL(t, of("sales"), of("conference"), of("engagement"), of("sandbox"))
 	super := postgrestest.Connect(t, postgres.Config{URL: pgtest.AsSuperuser(t, address)}).Source("liar")
 	postgrestest.Exec(t, super, `CREATE SCHEMA old`)
 	postgrestest.Exec(t, super, `GRANT USAGE ON SCHEMA old TO public`)
@@ -189,7 +189,7 @@ func TestDoctorOnMigrations(t *testing.T) {
 	says(t, doubtful, "database", "migrations are pending: app serve applies them", "DATABASE_URL", pgtest.AsApp(t, empty), "MIGRATION_DATABASE_URL", empty)
 	says(t, failed, "database", "may not make them: set MIGRATION_DATABASE_URL", "DATABASE_URL", pgtest.AsApp(t, empty))
 
-	address := postgrestest.URL(t, of("sales"), of("conference"), of("sandbox"))
+	address := postgrestest.URL(t, of("sales"), of("conference"), of("engagement"), of("sandbox"))
 	super := postgrestest.Connect(t, postgres.Config{URL: pgtest.AsSuperuser(t, address)}).Source("future")
 	record := `INSERT INTO platform.migrations (source, version, name, checksum, incompatible) VALUES ('sales', $1, 'future', '', $2)`
 	postgrestest.Exec(t, super, record, 9000, false)

@@ -28,8 +28,8 @@ type world struct {
 	sales   *postgres.Source // where the module's tables are; the test looks at them as the program would
 	ledger  *postgres.Source
 
-	conference *postgres.Source // where that module's tables are
-	mails      *inbox.Server
+	conference, engagement *postgres.Source // where those modules' tables are
+	mails                  *inbox.Server
 }
 
 func of(source string) postgres.Migrations {
@@ -51,15 +51,17 @@ func newWorld(t testing.TB, oneDatabase bool) *world {
 	}}
 	own := []postgres.Migrations{of("sandbox")}
 	if oneDatabase {
-		own = append([]postgres.Migrations{of("sales"), of("conference")}, own...)
+		own = append([]postgres.Migrations{of("sales"), of("conference"), of("engagement")}, own...)
 	}
 	url := postgrestest.URL(t, own...)
 	w.environ["DATABASE_URL"] = url
 	w.ledger = postgrestest.Connect(t, postgres.Config{URL: url, Application: "test"}).Source("sandbox")
-	w.sales, w.conference = w.ledger, w.ledger
+	w.sales, w.conference, w.engagement = w.ledger, w.ledger, w.ledger
 	if !oneDatabase {
 		w.environ["SALES_DATABASE_URL"] = postgrestest.URL(t, of("sales"))
 		w.sales = postgrestest.Connect(t, postgres.Config{URL: w.environ["SALES_DATABASE_URL"], Application: "test"}).Source("sales")
+		w.environ["ENGAGEMENT_DATABASE_URL"] = postgrestest.URL(t, of("engagement"))
+		w.engagement = postgrestest.Connect(t, postgres.Config{URL: w.environ["ENGAGEMENT_DATABASE_URL"], Application: "test"}).Source("engagement")
 		w.environ["CONFERENCE_DATABASE_URL"] = postgrestest.URL(t, of("conference"))
 		w.conference = postgrestest.Connect(t, postgres.Config{URL: w.environ["CONFERENCE_DATABASE_URL"], Application: "test"}).Source("conference")
 	}

@@ -56,8 +56,10 @@ func TestTwoReplicasRunAnOccurrenceOnce(t *testing.T) {
 		one, two := w.start(), w.start()
 		for n := range 3 {
 			w.due("300 ms")
-			one.app.clocks[len(one.app.clocks)-1].Wake()
-			two.app.clocks[len(two.app.clocks)-1].Wake()
+			for i := range one.app.clocks {
+				one.app.clocks[i].Wake()
+				two.app.clocks[i].Wake()
+			}
 			w.within("the run", func() bool { return w.sweeps(`c.processed_on IS NOT NULL`) == n+1 })
 		}
 		if n := w.sweeps(`true`); n != 3 {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"net/http"
 	"net/netip"
+	"strings"
 	"time"
 
 	"example.com/plenary/platform/fault"
@@ -17,6 +18,7 @@ import (
 type limits struct {
 	users    *ratelimit.Limiter[string]
 	networks *ratelimit.Limiter[netip.Prefix]
+	halls    *ratelimit.Limiter[netip.Prefix] // on the way into a room, where one network is many people
 	tokens   *ratelimit.Limiter[netip.Prefix] // tokens that are nobody's
 }
 
@@ -24,6 +26,7 @@ func newLimits(c Config) *limits {
 	return &limits{
 		users:    ratelimit.New[string](ratelimit.Config{Rate: c.RateLimitUser}),
 		networks: ratelimit.New[netip.Prefix](ratelimit.Config{Rate: c.RateLimitAddress}),
+		halls:    ratelimit.New[netip.Prefix](ratelimit.Config{Rate: c.RateLimitHall}),
 		tokens:   ratelimit.New[netip.Prefix](ratelimit.Config{Rate: c.RateLimitAddress}),
 	}
 }
@@ -31,7 +34,7 @@ func newLimits(c Config) *limits {
 // wrap refuses what is too much.
 func (l *limits) wrap(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if wait := l.take(r.Context()); wait > 0 {
+		if wait := l.take(r); wait > 0 {
 			httpx.WriteProblem(w, r, ratelimit.Refuse(wait))
 			return
 		}
@@ -39,11 +42,21 @@ func (l *limits) wrap(next http.Handler) http.Handler {
 	})
 }
 
-func (l *limits) take(ctx context.Context) time.Duration {
-	if p := identity.PrincipalOf(ctx); !p.Anonymous() {
+func (l *limits) take(r *http.Request) time.Duration {
+	if p := identity.PrincipalOf(r.Context()); !p.Anonymous() {
 		return l.users.Take(p.ID)
 	}
-	return l.networks.Take(httpx.ClientNetwork(ctx))
+	network := httpx.ClientNetwork(r.Context())
+	if intoARoom(r.URL.Path) {
+		return l.halls.Take(network)
+	}
+	return l.networks.Take(network)
+}
+
+// intoARoom reports whether somebody without an account comes this way when the code appears on the wall: until they
+// have joined, nothing but their network is known of them.
+func intoARoom(path string) bool {
+	return path == "/join" || strings.HasPrefix(path, "/rooms/") || strings.HasPrefix(path, "/api/v1/engagement/")
 }
 
 // limitedLookups keeps those who try tokens from keeping the database busy: that is asked before anybody knows who

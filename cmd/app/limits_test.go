@@ -34,7 +34,7 @@ func passes(t *testing.T, n int, ask func() reply) int {
 func TestLimitsOfRequests(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
-	r := w.start(append(behindProxy, "RATE_LIMIT_USER", "1/h burst 7", "RATE_LIMIT_ADDRESS", "1/h burst 5")...)
+	r := w.start(append(behindProxy, "RATE_LIMIT_USER", "1/h burst 7", "RATE_LIMIT_ADDRESS", "1/h burst 5", "RATE_LIMIT_HALL", "1/h burst 8")...)
 	const products = "/api/v1/sales/products"
 	get := func(c client, path string, header ...string) func() reply {
 		return func() reply { return c.send("GET", path, "", header...) }
@@ -48,6 +48,7 @@ func TestLimitsOfRequests(t *testing.T) {
 		{"nobody", get(r.client, products, from("203.0.113.1")...), 5},
 		{"nobody, again", get(r.client, products, from("203.0.113.1")...), 0},
 		{"another path is no way round", get(r.client, "/api/v1/auth/me", from("203.0.113.1")...), 0},
+		{"the same hall, on its way into a room", get(r.client, "/api/v1/engagement/rooms/CCCCCC", from("203.0.113.1")...), 8},
 		{"another address", get(r.client, products, from("203.0.113.2")...), 5},
 		{"the client's own word before the proxy's", get(r.client, products, from("198.51.100.77, 203.0.113.2")...), 0},
 		{"IPv6", get(r.client, products, from("2001:db8::1")...), 5},

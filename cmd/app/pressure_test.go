@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"example.com/plenary/modules/engagement"
 	"example.com/plenary/platform/postgres"
 	"example.com/plenary/platform/postgres/postgrestest"
 )
@@ -42,9 +44,72 @@ var writes = map[string]func(c client) (path string, body any, statuses []int){
 	"POST /api/v1/conference/events/{id}/scoring": func(client) (string, any, []int) {
 		return "/conference/events/01936d10-0000-7000-8000-000000000001/scoring", nil, []int{202}
 	},
+	"POST /api/v1/engagement/rooms/{code}/join": func(c client) (string, any, []int) {
+		return "/engagement/rooms/" + c.roomCode() + "/join", nil, []int{200}
+	},
+	"POST /api/v1/engagement/rooms/{code}/polls": func(c client) (string, any, []int) {
+		return "/engagement/rooms/" + c.roomCode() + "/polls", teaOrCoffee, []int{201}
+	},
+	"POST /api/v1/engagement/polls/{id}/open": func(c client) (string, any, []int) {
+		return "/engagement/polls/" + c.poll(false).ID.String() + "/open", nil, []int{200, 428}
+	},
+	"POST /api/v1/engagement/polls/{id}/close": func(c client) (string, any, []int) {
+		return "/engagement/polls/" + c.poll(true).ID.String() + "/close", nil, []int{200, 428}
+	},
+	"PUT /api/v1/engagement/polls/{id}/ballot": func(c client) (string, any, []int) {
+		p := c.poll(true)
+		return "/engagement/polls/" + p.ID.String() + "/ballot", map[string]any{"options": []string{p.Options[0].ID.String()}}, []int{200}
+	},
+	"DELETE /api/v1/engagement/polls/{id}/ballot": func(c client) (string, any, []int) {
+		return "/engagement/polls/" + c.poll(true).ID.String() + "/ballot", nil, []int{200, 204}
+	},
+	"POST /api/v1/engagement/rooms/{code}/questions": func(c client) (string, any, []int) {
+		return "/engagement/rooms/" + c.roomCode() + "/questions", map[string]string{"text": "Why?"}, []int{201, 409}
+	},
+	"PUT /api/v1/engagement/questions/{id}/upvote": func(client) (string, any, []int) {
+		return "/engagement/questions/01936d10-0000-7000-8000-00000000ffff/upvote", nil, []int{404}
+	},
+	"DELETE /api/v1/engagement/questions/{id}/upvote": func(client) (string, any, []int) {
+		return "/engagement/questions/01936d10-0000-7000-8000-00000000ffff/upvote", nil, []int{404}
+	},
+	"POST /api/v1/engagement/questions/{id}/moderation": func(client) (string, any, []int) {
+		return "/engagement/questions/01936d10-0000-7000-8000-00000000ffff/moderation", map[string]string{"action": "approve"}, []int{404}
+	},
+	"POST /api/v1/demo/faults/{fault}":   func(client) (string, any, []int) { return "/demo/faults/none", nil, []int{404} },
+	"DELETE /api/v1/demo/faults/{fault}": func(client) (string, any, []int) { return "/demo/faults/none", nil, []int{404} },
+	"POST /api/v1/demo/audience": func(c client) (string, any, []int) {
+		return "/demo/audience", map[string]any{"room": c.roomCode(), "votes": 5}, []int{200, 409}
+	},
+	"POST /api/v1/demo/reset": func(client) (string, any, []int) { return "/demo/reset", nil, []int{204, 409, 503} },
 	"PATCH /api/v1/ops/jobs/{name}": func(client) (string, any, []int) {
 		return "/ops/jobs/sales.reconcile_payments", map[string]any{"cron": "0 4 * * *"}, []int{200}
 	},
+}
+
+var teaOrCoffee = map[string]any{"question": "Tea or coffee?", "options": []string{"Tea", "Coffee"}}
+
+// roomCode waits for the demo session's room, which comes of an event.
+func (c client) roomCode() string {
+	c.t.Helper()
+	var room struct{ Code string }
+	poll(c.t, "the room", func() bool {
+		status, _, answer, err := c.try("GET", "/engagement/sessions/"+demoSession+"/room", nil)
+		return err == nil && status == http.StatusOK && json.Unmarshal(answer, &room) == nil
+	})
+	return room.Code
+}
+
+// poll makes a poll in the demo session's room, a draft or open. The client is a host.
+func (c client) poll(open bool) (p engagement.PollView) {
+	c.t.Helper()
+	c.do("POST", "/engagement/rooms/"+c.roomCode()+"/polls", teaOrCoffee, http.StatusCreated, &p)
+	if open {
+		status, _, answer, err := c.try("POST", "/engagement/polls/"+p.ID.String()+"/open", nil, "If-Match", `"1"`)
+		if err != nil || status != http.StatusOK {
+			c.t.Fatalf("%d %s %v", status, answer, err)
+		}
+	}
+	return p
 }
 
 func purgeNothing(path string) func(client) (string, any, []int) {

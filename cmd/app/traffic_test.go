@@ -115,7 +115,7 @@ func (tr *traffic) stop(t *testing.T) {
 }
 
 // poll waits for something that no database can be asked about.
-func poll(t *testing.T, what string, done func() bool) {
+func poll(t testing.TB, what string, done func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)
 	for every := time.NewTicker(10 * time.Millisecond); !done(); {

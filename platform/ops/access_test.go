@@ -37,6 +37,7 @@ func TestWhoMayDoWhat(t *testing.T) {
 		{"POST", "/jobs/expired-keys-cleanup/runs", `{}`, run},
 		{"PATCH", "/jobs/shop.note", `{"enabled":true}`, admin},
 		{"GET", "/audit", "", read},
+		{"GET", "/flows/none", "", read},
 	} {
 		routes++
 		for _, as := range []string{"", "customer", "viewer", "operator", "admin"} {

@@ -51,6 +51,7 @@ func Example() {
 	// ops:read GET /api/v1/ops/jobs/{name}/preview
 	// ops:act POST /api/v1/ops/jobs/{name}/runs
 	// ops:read GET /api/v1/ops/audit
+	// ops:read GET /api/v1/ops/flows/{correlationId}
 	// signed in GET /api/v1/operations/{id}
 	// ops:admin PATCH /api/v1/ops/jobs/{name}
 }

@@ -122,6 +122,7 @@ func (c *Console) Routes(api *httpx.API) {
 	run.Status = 202
 	httpx.Handle(api, run, c.postJobRun)
 	httpx.Handle(api, read("audit", "listAudit", "Who changed what, newest first"), c.getAudit)
+	httpx.Handle(api, read("flows/{correlationId}", "getFlow", "All that bears one correlation id, in the order in which it happened"), c.getFlow)
 	httpx.Handle(api, httpx.Route{
 		Method: "GET", Path: "/operations/{id}", ID: "getOperation", Tags: []string{tag}, SignedIn: true,
 		Summary: "How far work has come that goes on after its request was answered", Errors: []int{404},
