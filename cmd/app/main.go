@@ -63,7 +63,8 @@ func run(ctx context.Context, args []string, environ map[string]string, out, log
 	}
 	logger := telemetry.NewLogger(logs, config.LogLevel, config.LogFormat)
 	slog.SetDefault(logger)
-	if args[0] == "ops" {
+	if args[0] == "ops" { // its answer is on the terminal; the log is for what went wrong
+		logger = telemetry.NewLogger(logs, max(config.LogLevel, slog.LevelWarn), config.LogFormat)
 		return runOps(ctx, config, logger, args[1:], out)
 	}
 	switch strings.Join(args, " ") {
