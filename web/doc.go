@@ -10,12 +10,17 @@
 // works without script, and act.go is the one place where a form changes something.
 //
 // Templates lie in templates/, one file a page, around layout.html, the parts in parts.html (badge, alert, error, time,
-// empty, pager, tabs, cards, live) and those of the operators' pages in console_parts.html and job_parts.html. Styles lie in static/plenary.css, whose head is the guide to the design system. The
+// empty, pager, tabs, cards, live), those of the operators' pages in console_parts.html and job_parts.html, and those of a
+// room in room_parts.html. Styles lie in static/plenary.css, whose head is the guide to the design system. The
 // modules in static/ make pages that move by themselves:
 //
 //	page.js     on every page: local times, countdowns, forms that are sent once, the theme
 //	live.js     asks again and again: backs off on errors, rests while nobody looks, says how it stands
 //	order.js    an order whose status moves
+//	board.js    sessions that are being scored
+//	room.js     a room, live: one state for the audience, the wall and the host; roomcards.js draws it
+//	socket.js   a WebSocket that comes back
+//	votes.js    votes on their way, kept while there is no connection
 //	console.js  the operators' lists
 //	job.js      what a schedule would mean, while it is typed
 //	shop.js     quantities and their sum

@@ -28,7 +28,7 @@ func (s *Site) demoLogins(next string) []demoLogin {
 		case "customer":
 			l.May = "buys tickets"
 		case "organizer":
-			l.May = "buys tickets, runs the conference"
+			l.May, l.Next = "buys tickets, runs the conference", "/events"
 		case "viewer":
 			l.May, l.Next = "looks into the console", "/ops"
 		case "operator":

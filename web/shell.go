@@ -120,7 +120,7 @@ var templateFiles embed.FS
 
 // parse reads a template for each page, around the layout and the parts that they share.
 func (s *Site) parse() (map[string]*template.Template, error) {
-	shared := []string{"templates/layout.html", "templates/parts.html", "templates/console_parts.html", "templates/job_parts.html"}
+	shared := []string{"templates/layout.html", "templates/parts.html", "templates/console_parts.html", "templates/job_parts.html", "templates/room_parts.html"}
 	base, err := template.New("").Funcs(s.functions()).ParseFS(templateFiles, shared...)
 	if err != nil {
 		return nil, fmt.Errorf("web: %w", err)

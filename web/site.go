@@ -9,6 +9,8 @@ import (
 	"github.com/go-chi/chi/v5"
 	"github.com/google/uuid"
 
+	"example.com/plenary/modules/conference"
+	"example.com/plenary/modules/engagement"
 	"example.com/plenary/modules/sales"
 	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/httpx"
@@ -22,6 +24,8 @@ import (
 // Deps is what the pages need.
 type Deps struct {
 	Sales       *sales.Module
+	Conference  *conference.Module
+	Engagement  *engagement.Module
 	Login       *login.Service
 	Console     *ops.Console
 	Jobs        *schedule.Schedule // knows where the jobs lie whose runs are shown
@@ -30,6 +34,8 @@ type Deps struct {
 	Inbox Inbox
 	// DemoUsers can be signed in by a button; none outside of the demo.
 	DemoUsers []DemoUser
+	// BaseURL is where people reach the pages, without a slash at the end: what a presenter's wall shows.
+	BaseURL string
 	// SecureCookies says that TLS ends in front of us.
 	SecureCookies bool
 	// Now is the clock that countdowns begin with; time.Now if nil.
@@ -85,7 +91,8 @@ const (
 )
 
 func (s *Site) pages() []page {
-	orders := access(sales.PermissionOrder)
+	orders, selects := access(sales.PermissionOrder), access(conference.PermissionSelect)
+	hosts, moderates := access(engagement.PermissionHost), access(engagement.PermissionModerate)
 	read, act, admin := access(ops.PermissionRead), access(ops.PermissionAct), access(ops.PermissionAdmin)
 	pages := []page{
 		{get, "/", anybody, s.home},
@@ -102,6 +109,29 @@ func (s *Site) pages() []page {
 		{get, "/orders/{id}", signedIn, s.order},
 		{post, "/orders/{id}/payments", signedIn, s.payOrder},
 		{post, "/orders/{id}/cancellation", signedIn, s.cancelOrder},
+
+		{get, "/events", anybody, s.events},
+		{get, "/events/{event}", anybody, s.agenda},
+		{get, "/events/{event}/propose", signedIn, s.proposal},
+		{post, "/events/{event}/propose", signedIn, s.propose},
+		{get, "/board", selects, s.latestBoard},
+		{get, "/events/{event}/board", selects, s.board},
+		{post, "/events/{event}/scoring", selects, s.requestScoring},
+		{get, "/sessions/{id}", anybody, s.session},
+
+		{get, "/join", anybody, s.joinForm},
+		{post, "/join", anybody, s.join},
+		{get, "/rooms/{code}", anybody, s.room},
+		{post, "/rooms/{code}/polls/{id}/ballot", anybody, s.vote},
+		{post, "/rooms/{code}/polls/{id}/withdrawal", anybody, s.withdraw},
+		{post, "/rooms/{code}/questions", anybody, s.ask},
+		{post, "/rooms/{code}/questions/{id}/upvote", anybody, s.upvote},
+		{get, "/rooms/{code}/wall", hosts, s.wall},
+		{get, "/rooms/{code}/host", signedIn, s.runs(s.host)},
+		{post, "/rooms/{code}/polls", hosts, s.draftPoll},
+		{post, "/rooms/{code}/polls/{id}/opening", hosts, s.openPoll},
+		{post, "/rooms/{code}/polls/{id}/closing", hosts, s.closePoll},
+		{post, "/rooms/{code}/questions/{id}/moderation", moderates, s.moderate},
 
 		{get, "/ops", read, s.console},
 		{get, "/ops/commands", read, s.commands},
@@ -168,7 +198,10 @@ func (s *Site) authorize(r *http.Request, who access) error {
 			return errSignIn
 		}
 		return nil
-	default:
+	default: // a room's voter without an account is somebody, and yet not signed in
+		if err := s.authorize(r, signedIn); err != nil {
+			return err
+		}
 		return s.Permissions.Require(r.Context(), identity.Permission(who))
 	}
 }

@@ -24,6 +24,8 @@ func (s *Site) functions() template.FuncMap {
 		"status":    statusBadge,
 		"state":     stateBadge,
 		"short":     short,
+		"session":   sessionBadge,
+		"clock":     func(t time.Time) string { return t.Format("15:04") },
 		"count":     count,
 		"sentence":  sentence,
 		"json":      indented,

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/uuid"
+
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/postgres/postgrestest"
 )
@@ -20,6 +22,7 @@ func TestWhoSeesWhichPage(t *testing.T) {
 	order := r.browse(t).be("alice@example.com").buy("tok_declined").path
 	w.within("quiet", w.settled)
 	viewer := r.browse(t).be("olivia@example.com")
+	code := r.roomCode()
 	const ok, no, none, in = 200, 403, 404, 303 // in: they are led to the sign-in
 	people := []string{"", "alice@example.com", "bob@example.com", "sam@example.com", "viktor@example.com", "olivia@example.com", "ada@example.com"}
 	table := map[string][]int{
@@ -30,6 +33,26 @@ func TestWhoSeesWhichPage(t *testing.T) {
 		"/orders":                                {in, ok, ok, ok, ok, ok, ok},
 		order:                                    {in, ok, none, none, ok, ok, ok},
 		"/inbox":                                 {ok, ok, ok, ok, ok, ok, ok},
+		"/events":                                {ok, ok, ok, ok, ok, ok, ok},
+		agendaPage:                               {ok, ok, ok, ok, ok, ok, ok},
+		"/events/no-such":                        {none, none, none, none, none, none, none},
+		agendaPage + "/propose":                  {in, ok, ok, ok, ok, ok, ok},
+		"/events/no-such/propose":                {in, none, none, none, none, none, none},
+		agendaPage + "/board":                    {in, no, no, ok, no, no, ok},
+		agendaPage + "/board?operation=none":     {in, no, no, ok, no, no, ok},
+		"/events/no-such/board":                  {in, no, no, none, no, no, none},
+		"/board":                                 {in, no, no, ok, no, no, ok},
+		agendaPage + "/scoring":                  {405, 405, 405, 405, 405, 405, 405},
+		sessionPage:                              {ok, ok, ok, ok, ok, ok, ok},
+		"/join":                                  {ok, ok, ok, ok, ok, ok, ok},
+		"/join?code=" + code:                     {ok, ok, ok, ok, ok, ok, ok},
+		"/rooms/" + code:                         {ok, ok, ok, ok, ok, ok, ok}, // or rather the way in
+		"/rooms/" + code + "/wall":               {in, no, no, ok, no, no, ok},
+		"/rooms/" + code + "/host":               {in, no, no, ok, no, no, ok},
+		"/rooms/XXXXXX":                          {none, none, none, none, none, none, none},
+		"/rooms/XXXXXX/host":                     {in, no, no, none, no, no, none},
+		"/rooms/" + code + "/polls":              {405, 405, 405, 405, 405, 405, 405},
+		"/sessions/not-an-id":                    {none, none, none, none, none, none, none},
 		"/ops":                                   {in, no, no, no, ok, ok, ok},
 		"/ops/commands":                          {in, no, no, no, ok, ok, ok},
 		"/ops/outbox":                            {in, no, no, no, ok, ok, ok},
@@ -89,6 +112,8 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 	}
 	alice.buy("tok_visa")
 	alice.submit(alice.buy("tok_declined"), "/cancellation")
+	r.as("sam@example.com").poll(true)
+	room := "/rooms/" + r.roomCode()
 	w.within("quiet", w.settled)
 	postgrestest.Exec(t, w.sales, `UPDATE platform.internal_commands SET processed_on = NULL, dead_lettered_on = now(), dead_letter_reason = 'crash_loop',
 		last_error = 'it broke', crashes = 4 WHERE name = 'sales.send_order_confirmation_email'`)
@@ -104,7 +129,7 @@ func TestEveryLinkLeadsSomewhere(t *testing.T) {
 			visited[pattern(address)] = true
 		}
 	}
-	for _, page := range []string{"/orders/*", "/inbox/*", "/inbox/*/html", "/ops/commands/*", "/ops/outbox/*", jobPage, "/ops/audit", "/static/*/plenary.css", "/checkout", "/login"} {
+	for _, page := range []string{"/orders/*", "/inbox/*", "/inbox/*/html", "/ops/commands/*", "/ops/outbox/*", jobPage, "/ops/audit", "/events/*", "/events/*/propose", "/events/*/board", "/sessions/*", "/join", room, room + "/wall", room + "/host", "/api/v1/engagement/polls/*/results.csv", "/static/*/plenary.css", "/checkout", "/login"} {
 		if !visited[page] {
 			t.Errorf("the crawl did not come by %s", page)
 		}
@@ -154,7 +179,7 @@ func (c *crawler) run() {
 			next, ours := strings.CutPrefix(next, c.base)
 			if ours || strings.HasPrefix(next, "/") {
 				next, _, _ = strings.Cut(next, "#")
-				if c.from[next] == "" {
+				if c.from[next] == "" && !strings.Contains(next, uuid.Nil.String()) { // which stands in a <template>
 					c.from[next] = address
 					todo = append(todo, next)
 				}
@@ -230,6 +255,6 @@ func (c *crawler) inspectForm(form *element, labels map[string]bool, complain fu
 	}
 	action, err := url.Parse(form.attr("action"))
 	complain(err == nil && strings.HasPrefix(action.Path, "/"), "a form without address")
-	creates := acts && !slices.Contains([]string{"/login", "/logout", "/theme"}, action.Path)
+	creates := acts && !slices.Contains([]string{"/login", "/logout", "/theme", "/join"}, action.Path)
 	complain(!creates || hasKey, "a form that acts without a key: "+action.Path)
 }

@@ -7,7 +7,8 @@ import (
 // wirePages adds what people see in a browser.
 func (a *App) wirePages() (err error) {
 	deps := web.Deps{
-		Sales: a.sales, Login: a.login, Console: a.console, Jobs: a.jobs, Permissions: a.permissions, SecureCookies: a.config.SecureCookies,
+		Sales: a.sales, Conference: a.conference, Engagement: a.engagement, Login: a.login, Console: a.console, Jobs: a.jobs, Permissions: a.permissions,
+		BaseURL: a.config.BaseURL, SecureCookies: a.config.SecureCookies,
 	}
 	if a.inbox != nil {
 		deps.Inbox = a.inbox.Store()
