@@ -31,6 +31,7 @@ func (w *world) sweeps(condition string) int {
 // What an operator says to one replica holds at once on the others: their timers move, though nothing polls.
 func TestAnOverrideOnOneReplicaMovesTheTimerOfTheOther(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
+		delete(w.environ, "JOB_SCHEDULES")
 		web := w.start("PROCESS_ROLE", "web") // which has no clock of its own
 		w.start("PROCESS_ROLE", "worker")
 		admin := web.as("ada@example.com")
@@ -53,6 +54,7 @@ func TestAnOverrideOnOneReplicaMovesTheTimerOfTheOther(t *testing.T) {
 
 func TestTwoReplicasRunAnOccurrenceOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
+		delete(w.environ, "JOB_SCHEDULES")
 		one, two := w.start(), w.start()
 		for n := range 3 {
 			w.due("300 ms")
@@ -72,6 +74,7 @@ func TestTwoReplicasRunAnOccurrenceOnce(t *testing.T) {
 func TestKilledInTheMiddleOfAJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
+	delete(w.environ, "JOB_SCHEDULES")
 	p := w.spawn()
 	o := p.as("alice@example.com").order(1, "tok_declined")
 	w.within("quiet", w.settled)
@@ -99,6 +102,7 @@ func TestKilledInTheMiddleOfAJob(t *testing.T) {
 func TestRestartOverAnInstant(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
+	delete(w.environ, "JOB_SCHEDULES")
 	w.start().stop()
 	w.due("-1 minute")
 	for range 2 {
@@ -113,6 +117,7 @@ func TestRestartOverAnInstant(t *testing.T) {
 
 func TestRunNowIsOneRunUnderOneKey(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
+		delete(w.environ, "JOB_SCHEDULES")
 		r := w.start("PROCESS_ROLE", "web")
 		operator := r.as("olivia@example.com")
 		var group sync.WaitGroup
@@ -146,6 +151,7 @@ func TestRunNowIsOneRunUnderOneKey(t *testing.T) {
 func TestJobsFromTheCommandLine(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
+	delete(w.environ, "JOB_SCHEDULES")
 	w.start()
 	do := func(want string, args ...string) {
 		t.Helper()

@@ -31,6 +31,7 @@ func (w *world) alterations() int {
 // What an administrator does to a job, without script: each form once, and the page says what came of it.
 func TestJobInTheBrowser(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
+		delete(w.environ, "JOB_SCHEDULES")
 		ada := w.site().browse(t).be("ada@example.com")
 		ada.says(ada.get(jobPage), http.StatusOK, "On time", "every 10 minutes", "*/10 * * * * UTC, from the code", "No runs yet")
 
@@ -68,6 +69,7 @@ func TestJobInTheBrowser(t *testing.T) {
 func TestJobFormErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
+	delete(w.environ, "JOB_SCHEDULES")
 	ada := w.site().browse(t).be("ada@example.com")
 	long := strings.Repeat("x", 501)
 	for name, c := range map[string]struct {
@@ -126,6 +128,7 @@ func TestJobFormErrors(t *testing.T) {
 func TestWhoMayDoWhatToAJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
+	delete(w.environ, "JOB_SCHEDULES")
 	r := w.site()
 	ada := r.browse(t).be("ada@example.com")
 	ada.submit(ada.get(jobPage), "/schedule", "cron", "0 5 * * *")
@@ -160,6 +163,7 @@ func TestWhoMayDoWhatToAJob(t *testing.T) {
 func TestJobStatesInTheBrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
+	delete(w.environ, "JOB_SCHEDULES")
 	viktor := w.site().browse(t).be("viktor@example.com")
 	postgrestest.Exec(t, w.sales, `INSERT INTO platform.jobs (name, source, command, cron, time_zone, cron_source, catch_up, overlap)
 		VALUES ('sales.old_report', 'sales', 'sales.report', '0 5 * * *', 'UTC', 'configuration', 'skip', 'allow')`)
