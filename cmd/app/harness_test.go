@@ -36,7 +36,7 @@ func of(source string) postgres.Migrations {
 	return postgres.Migrations{Source: source, Files: migrations.Of(source)}
 }
 
-// noJobs keeps the clock from starting anything while a test counts rows. Tests of jobs take it out.
+// noJobs keeps the clock from starting anything by itself while a test counts rows: the real schedules come round every ten minutes.
 const noJobs = "audit-trail-cleanup=@yearly; engagement.recount=@yearly; expired-keys-cleanup=@yearly; finished-work-cleanup=@yearly; sales.reconcile_payments=@yearly"
 
 // newWorld makes migrated databases: one for all, or one a module. The safety poll is set to an hour, so that

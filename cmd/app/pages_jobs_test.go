@@ -31,9 +31,8 @@ func (w *world) alterations() int {
 // What an administrator does to a job, without script: each form once, and the page says what came of it.
 func TestJobInTheBrowser(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
-		delete(w.environ, "JOB_SCHEDULES")
-		ada := w.site().browse(t).be("ada@example.com")
-		ada.says(ada.get(jobPage), http.StatusOK, "On time", "every 10 minutes", "*/10 * * * * UTC, from the code", "No runs yet")
+			ada := w.site().browse(t).be("ada@example.com")
+		ada.says(ada.get(jobPage), http.StatusOK, "On time", "at 00:00 on 1 January", "@yearly UTC, from the configuration", "No runs yet")
 
 		paused := ada.submit(ada.get(jobPage), "/pause", "reason", "for the <night>")
 		ada.says(paused, http.StatusOK, "Paused.", "none, while it is paused", "by Ada Admin: “for the <night>”", "Resume the job")
@@ -50,18 +49,18 @@ func TestJobInTheBrowser(t *testing.T) {
 		ada.says(ada.submit(ran, "/resume"), http.StatusOK, "Resumed.", "On time")
 
 		seen := ada.get(jobPage + "?cron=0+4+*+*+MON&timeZone=Asia%2FKolkata&reason=rare")
-		ada.says(seen, http.StatusOK, "It would run next", "Mondays at 04:00, Asia/Kolkata", "*/10 * * * * UTC, from the code")
+		ada.says(seen, http.StatusOK, "It would run next", "Mondays at 04:00, Asia/Kolkata", "@yearly UTC, from the configuration")
 		if n := strings.Count(seen.raw, "04:00 IST"); n != 5 {
 			t.Errorf("%d instants", n)
 		}
 		changed := ada.submit(seen, "/schedule")
-		ada.says(changed, http.StatusOK, "The schedule is changed", "0 4 * * MON Asia/Kolkata, from an operator", ": “rare”", "Which is */10 * * * * in UTC.")
+		ada.says(changed, http.StatusOK, "The schedule is changed", "0 4 * * MON Asia/Kolkata, from an operator", ": “rare”", "Which is @yearly in UTC.")
 		before := w.alterations()
 		ada.says(ada.submit(seen, "/schedule"), http.StatusOK, "The schedule is changed") // the same form, by a second press
 		if n := w.alterations(); n != before {
 			t.Errorf("a form that was sent twice changed the job %d times more", n-before)
 		}
-		ada.says(ada.submit(changed, "/reset"), http.StatusOK, "The schedule is the program's again.", "*/10 * * * * UTC, from the code")
+		ada.says(ada.submit(changed, "/reset"), http.StatusOK, "The schedule is the program's again.", "@yearly UTC, from the configuration")
 	})
 }
 
@@ -69,7 +68,6 @@ func TestJobInTheBrowser(t *testing.T) {
 func TestJobFormErrors(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
-	delete(w.environ, "JOB_SCHEDULES")
 	ada := w.site().browse(t).be("ada@example.com")
 	long := strings.Repeat("x", 501)
 	for name, c := range map[string]struct {
@@ -128,7 +126,6 @@ func TestJobFormErrors(t *testing.T) {
 func TestWhoMayDoWhatToAJob(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
-	delete(w.environ, "JOB_SCHEDULES")
 	r := w.site()
 	ada := r.browse(t).be("ada@example.com")
 	ada.submit(ada.get(jobPage), "/schedule", "cron", "0 5 * * *")
@@ -163,7 +160,6 @@ func TestWhoMayDoWhatToAJob(t *testing.T) {
 func TestJobStatesInTheBrowser(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, true)
-	delete(w.environ, "JOB_SCHEDULES")
 	viktor := w.site().browse(t).be("viktor@example.com")
 	postgrestest.Exec(t, w.sales, `INSERT INTO platform.jobs (name, source, command, cron, time_zone, cron_source, catch_up, overlap)
 		VALUES ('sales.old_report', 'sales', 'sales.report', '0 5 * * *', 'UTC', 'configuration', 'skip', 'allow')`)
