@@ -31,7 +31,7 @@ func (w *world) sweeps(condition string) int {
 // What an operator says to one replica holds at once on the others: their timers move, though nothing polls.
 func TestAnOverrideOnOneReplicaMovesTheTimerOfTheOther(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
-			web := w.start("PROCESS_ROLE", "web") // which has no clock of its own
+		web := w.start("PROCESS_ROLE", "web") // which has no clock of its own
 		w.start("PROCESS_ROLE", "worker")
 		admin := web.as("ada@example.com")
 		var changed schedule.Job
@@ -53,7 +53,7 @@ func TestAnOverrideOnOneReplicaMovesTheTimerOfTheOther(t *testing.T) {
 
 func TestTwoReplicasRunAnOccurrenceOnce(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
-			one, two := w.start(), w.start()
+		one, two := w.start(), w.start()
 		for n := range 3 {
 			w.due("300 ms")
 			for i := range one.app.clocks {
@@ -113,7 +113,7 @@ func TestRestartOverAnInstant(t *testing.T) {
 
 func TestRunNowIsOneRunUnderOneKey(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
-			r := w.start("PROCESS_ROLE", "web")
+		r := w.start("PROCESS_ROLE", "web")
 		operator := r.as("olivia@example.com")
 		var group sync.WaitGroup
 		answers := make([]string, 10)

@@ -31,7 +31,7 @@ func (w *world) alterations() int {
 // What an administrator does to a job, without script: each form once, and the page says what came of it.
 func TestJobInTheBrowser(t *testing.T) {
 	onBoth(t, func(t *testing.T, w *world) {
-			ada := w.site().browse(t).be("ada@example.com")
+		ada := w.site().browse(t).be("ada@example.com")
 		ada.says(ada.get(jobPage), http.StatusOK, "On time", "at 00:00 on 1 January", "@yearly UTC, from the configuration", "No runs yet")
 
 		paused := ada.submit(ada.get(jobPage), "/pause", "reason", "for the <night>")
