@@ -28,13 +28,13 @@ run: programs build ## build, then run everything on a private PostgreSQL below 
 .PHONY: test
 test: programs browser ## run the whole suite on a server of its own, with -race where that works
 	@race=; if $(race_works); then race=-race; fi; \
-	code=0; bin/withpg -- go test $$race -parallel 4 ./... || code=$$?; \
+	code=0; bin/withpg -- go test $$race -parallel 4 -timeout 20m ./... || code=$$?; \
 	$(notes); exit $$code
 
 .PHONY: race
 race: programs browser ## run the whole suite with -race, or fail
 	@$(race_works) || { echo "make race needs cgo and a C compiler (Debian: apt-get install gcc libc6-dev)" >&2; exit 1; }
-	@bin/withpg -- go test -race -parallel 4 ./...
+	@bin/withpg -- go test -race -parallel 4 -timeout 20m ./...
 
 # The files of this module only: the tools and benchmarks that are modules of their own are not in the list.
 .PHONY: lint
