@@ -2,21 +2,17 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
 	"time"
 
 	"example.com/plenary/modules/conference"
-	"example.com/plenary/modules/conference/scoring"
 	"example.com/plenary/modules/engagement"
 	"example.com/plenary/modules/sales"
-	"example.com/plenary/modules/sales/sandbox"
 	"example.com/plenary/platform/audit"
 	"example.com/plenary/platform/cache"
 	"example.com/plenary/platform/command"
-	"example.com/plenary/platform/fault"
 	"example.com/plenary/platform/feature"
 	"example.com/plenary/platform/host"
 	"example.com/plenary/platform/httpx"
@@ -27,8 +23,6 @@ import (
 	"example.com/plenary/platform/later/outbox"
 	"example.com/plenary/platform/later/schedule"
 	"example.com/plenary/platform/live"
-	"example.com/plenary/platform/lock"
-	"example.com/plenary/platform/mail"
 	"example.com/plenary/platform/mail/inbox"
 	"example.com/plenary/platform/ops"
 	"example.com/plenary/platform/telemetry"
@@ -174,135 +168,13 @@ func (a *App) wireModules() error {
 	if err != nil {
 		return err
 	}
-	mailer, err := a.mailer()
-	if err != nil {
-		return err
-	}
-	a.sales, err = sales.New(sales.Deps{
-		Source: a.databases.sources["sales"], Pipeline: a.pipeline, Commands: a.commands, Events: a.events, Jobs: a.jobs,
-		Permissions: a.permissions, Gateway: sandbox.New(a.databases.sandbox), Mailer: mailer, Customers: a.login,
-		Logger: a.logger, ExpiresAfter: a.config.OrderExpiresAfter, GatewayTimeout: a.config.GatewayTimeout, BaseURL: a.config.BaseURL,
-	})
-	if err != nil {
+	if err := a.wireSales(); err != nil {
 		return err
 	}
 	if err := a.wireConference(); err != nil {
 		return err
 	}
 	return a.wireEngagement()
-}
-
-func (a *App) wireConference() error {
-	source := a.databases.sources["conference"]
-	locks := lock.New(lock.Config{
-		Source: source, Logger: a.logger, Notify: func(name string) { a.bus.Send(topicLocks, name) },
-	})
-	a.bus.Subscribe(topicLocks, locks.Wake)
-	scorer := scoring.Offline()
-	if a.config.ScoringAPIKey != "" {
-		var err error
-		scorer, err = scoring.NewAnthropic(scoring.AnthropicConfig{
-			APIKey: a.config.ScoringAPIKey, BaseURL: a.config.ScoringBaseURL, Model: a.config.ScoringModel, Timeout: a.config.ScoringTimeout,
-			Concurrency: a.config.ScoresAtOnce, Meter: a.telemetry.Meter("scoring"), Logger: a.logger,
-		})
-		if err != nil {
-			return fault.Wrap(err, fault.Invalid, "configuration", "the configuration is not valid")
-		}
-	}
-	var err error
-	a.conference, err = conference.New(conference.Deps{
-		Source: source, Pipeline: a.pipeline, Commands: a.commands, Events: a.events, Locks: locks, Scorer: scorer, Attendees: a.login,
-		Logger: a.logger, Meter: a.telemetry.Meter("conference"), ScoresAtOnce: a.config.ScoresAtOnce,
-	})
-	if err != nil {
-		return err
-	}
-	a.console.Progress(conference.ScoreEventSessions{}.Policy().Name, a.conference.ScoringProgress)
-	return nil
-}
-
-// mailer returns the way out for mail: the configured server, or the demo's own inbox.
-func (a *App) mailer() (sales.Mailer, error) {
-	url := string(a.config.SMTPURL)
-	if url == "" && a.config.Demo {
-		var err error
-		if a.inbox, err = openInbox(a.config, a.logger); err != nil {
-			return nil, err
-		}
-		url = a.inbox.URL()
-	}
-	if url == "" {
-		return nil, nil // a web process mails nothing
-	}
-	mailer, err := mail.New(mail.Config{URL: url, From: a.config.MailFrom, Timeout: a.config.mailTimeout(), Logger: a.logger})
-	if err != nil || !a.config.Demo {
-		return mailer, err
-	}
-	return demoMailer{mailer, a.faults, a.logger}, nil
-}
-
-// wireRunners makes a runner for each database.
-func (a *App) wireRunners(replica lease.Replica) error {
-	gate := &lease.Gate{}
-	for _, p := range a.databases.all {
-		db := p.db
-		runner, err := lease.New(lease.Config{
-			Database: db, Gate: gate, Replica: replica, Logger: a.logger, Meter: a.telemetry.Meter("later"),
-			Mechanisms: []*lease.Mechanism{a.commands.Mechanism(db, a.config.Workers), a.events.Mechanism(a.config.Workers)},
-			Lease:      a.config.Lease, Poll: a.config.SafetyPoll, Grace: a.config.StopGrace, UnknownGrace: orNone(a.config.UnknownGrace),
-			WakeProcess: a.wakeRunners,
-			Announce:    func() { a.bus.Send(topicWork, db.Name()) },
-		})
-		if err != nil {
-			return err
-		}
-		a.runners = append(a.runners, runner)
-		a.bus.Subscribe(topicWork, func(key string) {
-			if key == "" || key == db.Name() {
-				runner.Wake()
-			}
-		})
-	}
-	return nil
-}
-
-// configureJobs puts the configured schedules in the place of those that the modules have registered.
-func (a *App) configureJobs() error {
-	for _, s := range a.config.JobSchedules {
-		if err := a.jobs.Configure(s.name, s.cron, s.zone); err != nil {
-			return fault.Wrap(err, fault.Invalid, "configuration", "JOB_SCHEDULES: "+fault.As(err).Message)
-		}
-	}
-	return nil
-}
-
-// wireClocks makes a clock for each database. Operators and the bus wake it; what it starts, the runners run.
-func (a *App) wireClocks() {
-	for _, p := range a.databases.all {
-		clock := a.jobs.NewClock(schedule.ClockConfig{
-			Database: p.db, Logger: a.logger, Meter: a.telemetry.Meter("schedule"), Poll: a.config.SafetyPoll,
-		})
-		a.clocks = append(a.clocks, clock)
-		a.bus.Subscribe(topicJobs, func(key string) {
-			if key == "" || key == p.db.Name() {
-				clock.Wake()
-			}
-		})
-	}
-}
-
-// orNone turns a setting of zero into lease's way of saying "not at all".
-func orNone(d time.Duration) time.Duration {
-	if d == 0 {
-		return -1
-	}
-	return d
-}
-
-func (a *App) wakeRunners() {
-	for _, r := range a.runners {
-		r.Wake()
-	}
 }
 
 // wireHTTP declares every route.
@@ -355,15 +227,4 @@ func (a *App) closeUnstarted() {
 	if a.databases != nil {
 		a.databases.close()
 	}
-}
-
-// seed puts demo users and data in. What is there stays as it is.
-func (a *App) seed(ctx context.Context) error {
-	if err := a.login.AddMissing(ctx, demoUsers()); err != nil {
-		return fmt.Errorf("demo users: %w", err)
-	}
-	if err := a.databases.sources["sales"].InTx(ctx, sales.Seed); err != nil {
-		return err
-	}
-	return a.databases.sources["conference"].InTx(ctx, a.conference.Seed)
 }

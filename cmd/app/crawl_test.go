@@ -49,8 +49,8 @@ func TestWhoSeesWhichPage(t *testing.T) {
 		"/rooms/" + code:                         {ok, ok, ok, ok, ok, ok, ok}, // or rather the way in
 		"/rooms/" + code + "/wall":               {in, no, no, ok, no, no, ok},
 		"/rooms/" + code + "/host":               {in, no, no, ok, no, no, ok},
-		"/rooms/XXXXXX":                          {none, none, none, none, none, none, none},
-		"/rooms/XXXXXX/host":                     {in, no, no, none, no, no, none},
+		"/rooms/QQQQQQ":                          {none, none, none, none, none, none, none},
+		"/rooms/QQQQQQ/host":                     {in, no, no, none, no, no, none},
 		"/rooms/" + code + "/polls":              {405, 405, 405, 405, 405, 405, 405},
 		"/sessions/not-an-id":                    {none, none, none, none, none, none, none},
 		"/ops":                                   {in, no, no, no, ok, ok, ok},

@@ -2,11 +2,13 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"path/filepath"
 
 	"github.com/google/uuid"
 
+	"example.com/plenary/modules/sales"
 	"example.com/plenary/platform/httpx"
 	"example.com/plenary/platform/identity/login"
 	"example.com/plenary/platform/mail/inbox"
@@ -58,4 +60,15 @@ type demoMail struct {
 func (a *App) getDemoMail(ctx context.Context, _ struct{}) (httpx.Response[demoMail], error) {
 	mails, err := a.inbox.Store().List(ctx, 200)
 	return httpx.OK(demoMail{Items: mails}), err
+}
+
+// seed puts demo users and data in. What is there stays as it is.
+func (a *App) seed(ctx context.Context) error {
+	if err := a.login.AddMissing(ctx, demoUsers()); err != nil {
+		return fmt.Errorf("demo users: %w", err)
+	}
+	if err := a.databases.sources["sales"].InTx(ctx, sales.Seed); err != nil {
+		return err
+	}
+	return a.databases.sources["conference"].InTx(ctx, a.conference.Seed)
 }

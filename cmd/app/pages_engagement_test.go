@@ -121,7 +121,7 @@ func TestRoomFormErrors(t *testing.T) {
 	code := r.roomCode()
 	voter, sam := r.browse(t), r.browse(t).be("sam@example.com")
 	join := voter.get("/join")
-	voter.says(voter.submit(join, "/join", "code", "XXXXXX"), http.StatusNotFound, "There is no room with this code.")
+	voter.says(voter.submit(join, "/join", "code", "QQQQQQ"), http.StatusNotFound, "There is no room with this code.")
 	voter.says(voter.submit(join, "/join", "code", " "), http.StatusBadRequest, "Must not be empty.")
 	voter.says(voter.submit(join, "/join", "code", "a\xff<b>"), http.StatusNotFound, "There is no room")
 	voter.says(voter.submit(join, "/join", "code", "a\x00b"), http.StatusBadRequest, "cannot be stored")
@@ -235,6 +235,6 @@ func TestTooManyAtTheDoorInTheBrowser(t *testing.T) {
 	r := w.start("SMTP_URL", "", "RATE_LIMIT_HALL", "1/h burst 2")
 	b := r.browse(t)
 	join := b.get("/join")
-	b.says(b.submit(join, "/join", "code", "XXXXXX"), http.StatusNotFound, "There is no room with this code.")
-	b.says(b.submit(join, "/join", "code", "XXXXXX"), http.StatusTooManyRequests, "Too much at once")
+	b.says(b.submit(join, "/join", "code", "QQQQQQ"), http.StatusNotFound, "There is no room with this code.")
+	b.says(b.submit(join, "/join", "code", "QQQQQQ"), http.StatusTooManyRequests, "Too much at once")
 }

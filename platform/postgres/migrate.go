@@ -1,125 +1,16 @@
 package postgres
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"embed"
-	"encoding/hex"
 	"errors"
 	"fmt"
-	"io/fs"
 	"log/slog"
-	"path"
-	"regexp"
-	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 
 	"example.com/plenary/platform/fault"
 )
-
-//go:embed migrations/*.sql
-var platformFiles embed.FS
-
-// Migrations is the history of one source's schema: files named 0001_what.sql, numbered without gaps.
-//
-// A file runs in a transaction of its own, together with the record that it ran. Comment lines at its top
-// may say otherwise:
-//
-//	-- migrate: no transaction   for CREATE INDEX CONCURRENTLY; the file must bear being run twice
-//	-- migrate: incompatible     older binaries must refuse to run on the result
-type Migrations struct {
-	Source string // "sales"; the platform's own is "platform"
-	Files  fs.FS  // the .sql files lie at its root
-}
-
-// PlatformMigrations is the history of the schema "platform", which every database has.
-func PlatformMigrations() Migrations {
-	files, err := fs.Sub(platformFiles, "migrations")
-	if err != nil {
-		panic(err) // the folder is embedded above
-	}
-	return Migrations{Source: "platform", Files: files}
-}
-
-type migration struct {
-	source, name  string
-	version       int
-	sql, checksum string
-	noTransaction bool
-	incompatible  bool
-}
-
-var (
-	fileName  = regexp.MustCompile(`^([0-9]{4})_([a-z0-9_]+)\.sql$`)
-	directive = regexp.MustCompile(`(?m)^-- migrate: (.+?)\s*$`)
-)
-
-func (m Migrations) load() ([]migration, error) {
-	names, err := fs.Glob(m.Files, "*.sql")
-	if err != nil {
-		return nil, fmt.Errorf("list the migrations of %s: %w", m.Source, err)
-	}
-	slices.Sort(names)
-	var loaded []migration
-	for i, name := range names {
-		parts := fileName.FindStringSubmatch(path.Base(name))
-		if parts == nil {
-			return nil, fmt.Errorf("migration %s/%s: the name must look like 0001_what.sql", m.Source, name)
-		}
-		text, err := fs.ReadFile(m.Files, name)
-		if err != nil {
-			return nil, fmt.Errorf("migration %s/%s: %w", m.Source, name, err)
-		}
-		sum := sha256.Sum256(text)
-		next := migration{source: m.Source, name: parts[2], sql: string(text), checksum: hex.EncodeToString(sum[:])}
-		next.version, _ = strconv.Atoi(parts[1])
-		if next.version != i+1 {
-			return nil, fmt.Errorf("migration %s/%s: number %d is expected here", m.Source, name, i+1)
-		}
-		for _, d := range directive.FindAllStringSubmatch(next.sql, -1) {
-			switch d[1] {
-			case "no transaction":
-				next.noTransaction = true
-			case "incompatible":
-				next.incompatible = true
-			default:
-				return nil, fmt.Errorf("migration %s/%s: there is no directive %q", m.Source, name, d[1])
-			}
-		}
-		loaded = append(loaded, next)
-	}
-	return loaded, nil
-}
-
-func load(sets []Migrations) ([]migration, error) {
-	var all []migration
-	for _, set := range sets {
-		loaded, err := set.load()
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, loaded...)
-	}
-	return all, nil
-}
-
-// Checksum identifies the state that sets lead to.
-func Checksum(sets ...Migrations) (string, error) {
-	all, err := load(sets)
-	if err != nil {
-		return "", err
-	}
-	h := sha256.New()
-	for _, m := range all {
-		fmt.Fprintln(h, m.source, m.version, m.checksum)
-	}
-	return hex.EncodeToString(h.Sum(nil))[:16], nil
-}
 
 // MigrateConfig says how to migrate one physical database.
 type MigrateConfig struct {
@@ -278,77 +169,4 @@ func grant(ctx context.Context, conn *pgx.Conn, role string, sets []Migrations) 
 	}
 	_, err := conn.Exec(ctx, `REVOKE INSERT, UPDATE, DELETE ON platform.migrations FROM `+to)
 	return Fault(err)
-}
-
-// MigrationState is how one migration stands in a database.
-type MigrationState struct {
-	Source    string
-	Version   int
-	Name      string
-	AppliedOn *time.Time // nil: pending
-	Known     bool       // false: applied by a newer binary
-	Refuses   bool       // a newer migration that this binary must not run on
-}
-
-// MigrationStates compares a database with sets. It needs no more than the right to read.
-func MigrationStates(ctx context.Context, r Reader, sets ...Migrations) ([]MigrationState, error) {
-	all, err := load(sets)
-	if err != nil {
-		return nil, err
-	}
-	states := map[migrationKey]MigrationState{}
-	for _, m := range all {
-		states[m.key()] = MigrationState{Source: m.source, Version: m.version, Name: m.name, Known: true}
-	}
-	wanted := make([]string, len(sets))
-	for i, set := range sets {
-		wanted[i] = set.Source
-	}
-	rows, err := r.Query(ctx, `SELECT source, version, name, incompatible, applied_on FROM platform.migrations WHERE source = ANY($1)`, wanted)
-	if err == nil {
-		var s MigrationState
-		var incompatible bool
-		_, err = pgx.ForEachRow(rows, []any{&s.Source, &s.Version, &s.Name, &incompatible, &s.AppliedOn}, func() error {
-			key := migrationKey{s.Source, s.Version}
-			s.Known = states[key].Known
-			s.Refuses = incompatible && !s.Known
-			states[key] = s
-			return nil
-		})
-	}
-	if code := Code(err); err != nil && code != "42P01" && code != "3F000" { // no such table, no such schema: all is pending
-		return nil, fmt.Errorf("read the migration history: %w", Fault(err))
-	}
-	sorted := make([]MigrationState, 0, len(states))
-	for _, s := range states {
-		sorted = append(sorted, s)
-	}
-	slices.SortFunc(sorted, func(a, b MigrationState) int {
-		return cmp.Or(cmp.Compare(slices.Index(wanted, a.Source), slices.Index(wanted, b.Source)), cmp.Compare(a.Version, b.Version))
-	})
-	return sorted, nil
-}
-
-// CheckMigrated returns nil if a binary that knows sets may work on the database: at least its own migrations
-// are applied, and nothing newer refuses it. Otherwise Unavailable with code "migrations_pending", or
-// Conflict with code "schema_newer".
-func CheckMigrated(ctx context.Context, r Reader, sets ...Migrations) error {
-	states, err := MigrationStates(ctx, r, sets...)
-	if err != nil {
-		return err
-	}
-	var pending []string
-	for _, s := range states {
-		if s.Refuses {
-			return fault.Newf(fault.Conflict, "schema_newer",
-				"the database was migrated by a newer version (%s/%04d_%s) that this one cannot work with", s.Source, s.Version, s.Name)
-		}
-		if s.AppliedOn == nil {
-			pending = append(pending, fmt.Sprintf("%s/%04d_%s", s.Source, s.Version, s.Name))
-		}
-	}
-	if pending != nil {
-		return fault.Newf(fault.Unavailable, "migrations_pending", "the database lacks the migrations %s", strings.Join(pending, ", "))
-	}
-	return nil
 }
