@@ -18,7 +18,7 @@ func TestSharedRead(t *testing.T) {
 		s := newSharedReads(time.Minute, func(context.Context, string) (int64, error) {
 			reads.Add(1)
 			seen := committed.Load()
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // the bubble's clock
 			return seen, nil
 		})
 		var group sync.WaitGroup
@@ -42,7 +42,7 @@ func TestSharedReadOutlivesWhoeverBeganIt(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		s := newSharedReads(time.Minute, func(ctx context.Context, _ string) (int, error) {
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // the bubble's clock
 			return 1, ctx.Err()
 		})
 		var group sync.WaitGroup
@@ -71,7 +71,7 @@ func TestSharedReadThatPanicsHoldsUpNobody(t *testing.T) {
 		reads := 0
 		s := newSharedReads(time.Minute, func(context.Context, string) (int, error) {
 			reads++
-			time.Sleep(time.Second)
+			time.Sleep(time.Second) // the bubble's clock
 			if reads == 2 {
 				panic("boom")
 			}

@@ -26,8 +26,9 @@ type AnthropicConfig struct {
 	Timeout     time.Duration // of one call, from its start to the last byte of the answer; default 60 s
 	Concurrency int           // calls at the same time in this process; default 4
 	Meter       metric.Meter
-	Logger      *slog.Logger // gets one line a call at level debug; failures are returned, and logged by who gets them
-	HTTPClient  *http.Client // default: a client of its own. Redirects are not followed: they would carry the text elsewhere
+	Logger      *slog.Logger     // gets one line a call at level debug; failures are returned, and logged by who gets them
+	Now         func() time.Time // by which calls are measured; default time.Now
+	HTTPClient  *http.Client     // default: a client of its own. Redirects are not followed: they would carry the text elsewhere
 }
 
 type model struct {
@@ -36,6 +37,7 @@ type model struct {
 	timeout    time.Duration
 	client     anthropic.MessageService
 	slots      chan struct{}
+	now        func() time.Time
 	instrument instruments
 	logger     *slog.Logger
 }
@@ -65,6 +67,7 @@ func NewAnthropic(cfg AnthropicConfig) (Scorer, error) {
 		slots:      make(chan struct{}, cfg.Concurrency),
 		instrument: newInstruments(cfg.Meter),
 		logger:     cfg.Logger,
+		now:        cfg.Now,
 	}, nil
 }
 
@@ -83,6 +86,9 @@ func (cfg AnthropicConfig) withDefaults() AnthropicConfig {
 	}
 	if cfg.Logger == nil {
 		cfg.Logger = slog.New(slog.DiscardHandler)
+	}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
 	}
 	if cfg.HTTPClient == nil {
 		cfg.HTTPClient = &http.Client{}
@@ -123,7 +129,7 @@ func (m *model) Score(ctx context.Context, p Proposal) (Score, error) {
 	}
 	defer func() { <-m.slots }()
 
-	started := time.Now()
+	started := m.now()
 	message, x, err := m.ask(ctx, text)
 	var a answer
 	if err == nil {
@@ -135,7 +141,7 @@ func (m *model) Score(ctx context.Context, p Proposal) (Score, error) {
 		s.InputTokens = u.InputTokens + u.CacheCreationInputTokens + u.CacheReadInputTokens
 		s.OutputTokens = u.OutputTokens
 	}
-	outcome, took := outcomeOf(err), time.Since(started)
+	outcome, took := outcomeOf(err), m.now().Sub(started)
 	m.instrument.record(ctx, outcome, s.InputTokens, s.OutputTokens, took)
 	m.logger.DebugContext(ctx, "a model was asked to score a session", slog.String("session", p.SessionID.String()),
 		slog.String("outcome", outcome), slog.String("model", m.name), slog.Int("prompt", prompt.Version), slog.String("request", x.id),
