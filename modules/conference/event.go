@@ -2,8 +2,6 @@ package conference
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -35,16 +33,5 @@ var errNoEvent = fault.New(fault.NotFound, "conference.event_not_found", "there 
 
 // loadEvent reads an event. NotFound ("conference.event_not_found").
 func loadEvent(ctx context.Context, r postgres.Reader, id uuid.UUID) (Event, error) {
-	rows, err := r.Query(ctx, `SELECT `+eventColumns+` FROM conference.events WHERE id = $1`, id)
-	if err != nil {
-		return Event{}, fmt.Errorf("read event: %w", err)
-	}
-	e, err := pgx.CollectExactlyOneRow(rows, scanEvent)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Event{}, errNoEvent
-	}
-	if err != nil {
-		return Event{}, fmt.Errorf("read event: %w", err)
-	}
-	return e, nil
+	return postgres.One(ctx, r, "read event", scanEvent, errNoEvent, `SELECT `+eventColumns+` FROM conference.events WHERE id = $1`, id)
 }

@@ -2,8 +2,6 @@ package conference
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -45,16 +43,5 @@ func scanSession(row pgx.CollectableRow) (Session, error) {
 var errNoSession = fault.New(fault.NotFound, "conference.session_not_found", "there is no such session")
 
 func loadSession(ctx context.Context, r postgres.Reader, id uuid.UUID) (Session, error) {
-	rows, err := r.Query(ctx, `SELECT `+sessionColumns+` FROM conference.sessions s WHERE s.id = $1`, id)
-	if err != nil {
-		return Session{}, fmt.Errorf("read session: %w", err)
-	}
-	s, err := pgx.CollectExactlyOneRow(rows, scanSession)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Session{}, errNoSession
-	}
-	if err != nil {
-		return Session{}, fmt.Errorf("read session: %w", err)
-	}
-	return s, nil
+	return postgres.One(ctx, r, "read session", scanSession, errNoSession, `SELECT `+sessionColumns+` FROM conference.sessions s WHERE s.id = $1`, id)
 }

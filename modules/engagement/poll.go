@@ -2,7 +2,6 @@ package engagement
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -108,18 +107,11 @@ func lockPoll(ctx context.Context, tx *postgres.Tx, id uuid.UUID) (Poll, error) 
 }
 
 func readPoll(ctx context.Context, r postgres.Reader, id uuid.UUID, lock string) (Poll, error) {
-	rows, err := r.Query(ctx, `
+	p, err := postgres.One(ctx, r, "read poll", scanPoll, errNoPoll, `
 		SELECT `+pollColumns+`, `+roomColumns+` FROM engagement.polls p JOIN engagement.rooms r ON r.id = p.room_id
 		WHERE p.id = $1`+lock, id)
 	if err != nil {
-		return Poll{}, fmt.Errorf("read poll: %w", err)
-	}
-	p, err := pgx.CollectExactlyOneRow(rows, scanPoll)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Poll{}, errNoPoll
-	}
-	if err != nil {
-		return Poll{}, fmt.Errorf("read poll: %w", err)
+		return Poll{}, err
 	}
 	polls := []Poll{p}
 	err = attachTallies(ctx, r, polls)

@@ -2,8 +2,6 @@ package engagement
 
 import (
 	"context"
-	"errors"
-	"fmt"
 	"time"
 
 	"github.com/google/uuid"
@@ -109,18 +107,8 @@ func lockQuestion(ctx context.Context, tx *postgres.Tx, id uuid.UUID) (Question,
 }
 
 func readQuestion(ctx context.Context, r postgres.Reader, id uuid.UUID, lock string) (Question, error) {
-	rows, err := r.Query(ctx, `SELECT `+questionColumns+`, `+roomColumns+` FROM `+questionTables+` WHERE q.id = $1`+lock, id)
-	if err != nil {
-		return Question{}, fmt.Errorf("read question: %w", err)
-	}
-	q, err := pgx.CollectExactlyOneRow(rows, scanQuestion)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Question{}, errNoQuestion
-	}
-	if err != nil {
-		return Question{}, fmt.Errorf("read question: %w", err)
-	}
-	return q, nil
+	return postgres.One(ctx, r, "read question", scanQuestion, errNoQuestion,
+		`SELECT `+questionColumns+`, `+roomColumns+` FROM `+questionTables+` WHERE q.id = $1`+lock, id)
 }
 
 // QuestionView is a question as the API shows it.

@@ -2,7 +2,6 @@ package sales
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -189,16 +188,9 @@ func lockOrder(ctx context.Context, tx *postgres.Tx, id uuid.UUID) (Order, error
 }
 
 func readOrder(ctx context.Context, r postgres.Reader, id uuid.UUID, lock string) (Order, error) {
-	rows, err := r.Query(ctx, `SELECT `+orderColumns+` FROM sales.orders o WHERE o.id = $1`+lock, id)
+	o, err := postgres.One(ctx, r, "read order", scanOrder, errNoOrder, `SELECT `+orderColumns+` FROM sales.orders o WHERE o.id = $1`+lock, id)
 	if err != nil {
-		return Order{}, fmt.Errorf("read order: %w", err)
-	}
-	o, err := pgx.CollectExactlyOneRow(rows, scanOrder)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Order{}, errNoOrder
-	}
-	if err != nil {
-		return Order{}, fmt.Errorf("read order: %w", err)
+		return Order{}, err
 	}
 	o.stored = auditedOf(o)
 	orders := []Order{o}

@@ -3,7 +3,6 @@ package sales
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -33,16 +32,11 @@ func scanProduct(row pgx.CollectableRow) (Product, error) {
 	return p, err
 }
 
+var errNoProduct = fault.New(fault.NotFound, "sales.product_not_found", "there is no such product")
+
+// loadProduct reads a product. NotFound ("sales.product_not_found").
 func loadProduct(ctx context.Context, r postgres.Reader, id uuid.UUID) (Product, error) {
-	rows, err := r.Query(ctx, `SELECT `+productColumns+` FROM sales.products WHERE id = $1`, id)
-	if err != nil {
-		return Product{}, fmt.Errorf("read product: %w", err)
-	}
-	p, err := pgx.CollectExactlyOneRow(rows, scanProduct)
-	if errors.Is(err, pgx.ErrNoRows) {
-		return Product{}, fault.New(fault.NotFound, "sales.product_not_found", "there is no such product")
-	}
-	return p, err
+	return postgres.One(ctx, r, "read product", scanProduct, errNoProduct, `SELECT `+productColumns+` FROM sales.products WHERE id = $1`, id)
 }
 
 // stockChange is how many of a product an order takes or gives back.
