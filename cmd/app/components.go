@@ -96,6 +96,9 @@ func (a *App) startDatabases(ctx context.Context) error {
 	if err := a.events.SaveSubscriptions(ctx, a.databases.sources); err != nil {
 		return err
 	}
+	if err := a.engagement.Start(ctx); err != nil {
+		return err
+	}
 	for _, clock := range a.clocks {
 		if err := clock.Start(ctx); err != nil {
 			return err

@@ -65,7 +65,7 @@ type Config struct {
 	GatewayTimeout    time.Duration `env:"GATEWAY_TIMEOUT" envDefault:"5s"`      // one call to the payment gateway, 100ms to 8s
 
 	// Rooms.
-	RoomSigningKey telemetry.Secret `env:"ROOM_SIGNING_KEY"` // signs the tokens of voters without an account, at least 32 bytes, the same for all replicas; default: derived from DATABASE_URL
+	RoomSigningKey telemetry.Secret `env:"ROOM_SIGNING_KEY"` // signs the tokens of voters without an account, at least 32 bytes, the same for all replicas; default: one that the database made for itself
 
 	// Scoring of proposed sessions.
 	ScoringAPIKey  telemetry.Secret `env:"ANTHROPIC_API_KEY"`                // the key of the model's service; without one a built-in rule scores, which asks no model

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"crypto/sha256"
 	"net/http"
 
 	"example.com/plenary/modules/engagement"
@@ -27,19 +26,9 @@ func (a *App) wireEngagement() (err error) {
 	a.console.Channel(func() channel.Stats { return a.hub.Stats().Changes })
 	a.engagement, err = engagement.New(engagement.Deps{
 		Source: a.databases.sources["engagement"], Pipeline: a.pipeline, Commands: a.commands, Events: a.events, Jobs: a.jobs,
-		Permissions: a.permissions, Logger: a.logger, SigningKey: a.config.roomKey(), Changed: a.hub.Changed,
+		Permissions: a.permissions, Logger: a.logger, SigningKey: []byte(a.config.RoomSigningKey), Changed: a.hub.Changed,
 	})
 	return err
-}
-
-// roomKey is what the tokens of voters are signed with. All replicas share the database's address, and nobody else
-// knows it; so it will do where no key is configured.
-func (c Config) roomKey() []byte {
-	if c.RoomSigningKey != "" {
-		return []byte(c.RoomSigningKey)
-	}
-	sum := sha256.Sum256([]byte("plenary: the tokens of voters\x00" + string(c.DatabaseURL)))
-	return sum[:]
 }
 
 type liveInput struct {

@@ -117,6 +117,12 @@ func TestAPollIsSeenOnEveryReplica(t *testing.T) {
 		if closed.Poll.TotalVotes != 20 || closed.Poll.MyBallot != nil {
 			t.Errorf("%+v", closed.Poll)
 		}
+		// The comparison every five seconds would heal it all; here the transactions themselves have said so.
+		for i, r := range []*replica{one, two} {
+			if pushed := r.app.hub.Stats().Changes.Pushed; pushed < 10 {
+				t.Errorf("replica %d has told its hub of %d changes", i, pushed)
+			}
+		}
 		late := client{t: t, base: two.base, token: alice.token}
 		if status, _, answer, _ := late.try("PUT", "/engagement/polls/"+poll.ID.String()+"/ballot", map[string]any{"options": []string{poll.Options[0].ID.String()}}); status != http.StatusConflict {
 			t.Errorf("after the close: %d %s", status, answer)

@@ -35,6 +35,7 @@ type Deps struct {
 	Permissions *identity.Permissions
 	Logger      *slog.Logger
 	// SigningKey makes the tokens of voters without an account: at least MinSigningKey bytes, the same in all replicas.
+	// Empty: the one that lies in the database, which Start reads.
 	SigningKey []byte
 	// Changed is told, in its transaction, of every change that is to be seen: as live.Hub's method. nil: nobody watches.
 	Changed func(tx channel.Tx, change live.Change)
@@ -66,7 +67,7 @@ type Module struct {
 	permissions *identity.Permissions
 	logger      *slog.Logger
 	changed     func(tx channel.Tx, change live.Change)
-	tokens      voterTokens
+	tokens      *voterTokens
 	limits      limits
 	newCode     func() string
 	facts       sync.Map // of pollFacts by the poll's id; one entry for each poll that this process has seen votes for
@@ -79,7 +80,7 @@ const readTimeout = 5 * time.Second
 
 // New wires the module: one line a use case, grouped by what starts it. It fails if the signing key is too short.
 func New(d Deps) (*Module, error) {
-	if len(d.SigningKey) < MinSigningKey {
+	if n := len(d.SigningKey); n > 0 && n < MinSigningKey {
 		return nil, fmt.Errorf("engagement: the signing key has less than %d bytes", MinSigningKey)
 	}
 	if d.Now == nil {
@@ -87,7 +88,7 @@ func New(d Deps) (*Module, error) {
 	}
 	m := &Module{
 		source: d.Source, commands: d.Commands, permissions: d.Permissions, changed: d.Changed,
-		logger: d.Logger.With(slog.String("module", "engagement")), tokens: voterTokens{d.SigningKey, d.Now},
+		logger: d.Logger.With(slog.String("module", "engagement")), tokens: &voterTokens{d.SigningKey, d.Now},
 		limits: newLimits(), newCode: newCode,
 	}
 	m.polls = newSharedReads(readTimeout, func(ctx context.Context, id uuid.UUID) (Poll, error) { return loadPoll(ctx, m.source, id) })
@@ -122,6 +123,18 @@ func New(d Deps) (*Module, error) {
 	// Event handlers, started by what happened.
 	outbox.Subscribe(d.Events, d.Source, "engagement.on_session_proposed", m.onSessionProposed)
 	return m, nil
+}
+
+// Start reads the signing key, if none was given. It comes before the first request; without it nobody joins without
+// an account.
+func (m *Module) Start(ctx context.Context) error {
+	if len(m.tokens.key) > 0 {
+		return nil
+	}
+	if err := m.source.QueryRow(ctx, `SELECT key FROM engagement.signing_key`).Scan(&m.tokens.key); err != nil {
+		return fmt.Errorf("read the signing key: %w", err)
+	}
+	return nil
 }
 
 // Grant registers what the roles may do in Engagement.

@@ -2,7 +2,10 @@ package engagement_test
 
 import (
 	"log/slog"
+	"strings"
 	"testing"
+
+	"github.com/google/uuid"
 
 	"example.com/plenary/modules/engagement"
 	"example.com/plenary/platform/postgres/postgrestest"
@@ -12,6 +15,40 @@ func TestShortSigningKeyIsRefused(t *testing.T) {
 	t.Parallel()
 	if _, err := engagement.New(engagement.Deps{Logger: slog.Default(), SigningKey: make([]byte, engagement.MinSigningKey-1)}); err == nil {
 		t.Error("voters are signed with next to nothing")
+	}
+}
+
+// Replicas that are given no key share the database's. Before it is read nothing is signed, and nothing passes.
+func TestSigningKeyOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	one, two := r.another(nil), r.another(nil)
+	room, voter := uuid.New(), uuid.New()
+	unsigned := func(m *engagement.Module) (panicked bool) {
+		defer func() { panicked = recover() != nil }()
+		m.Issue(room, voter)
+		return false
+	}
+	if !unsigned(one) {
+		t.Error("a token was signed with no key")
+	}
+	passes := func(m *engagement.Module, token string) bool {
+		p, err := m.Authenticator(sessions{}).Authenticate(t.Context(), token)
+		return err == nil && strings.HasSuffix(p.ID, voter.String())
+	}
+	if passes(two, r.Issue(room, voter)) {
+		t.Error("a token passes where there is no key")
+	}
+	for _, m := range []*engagement.Module{one, two} {
+		if err := m.Start(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if token := one.Issue(room, voter); !passes(two, token) || passes(r.Module, token) {
+		t.Error("replicas do not know each other's voters, or everybody does")
+	}
+	if n := postgrestest.Value[int](t, r.source, `SELECT length(key) FROM engagement.signing_key`); n != 32 {
+		t.Errorf("the key has %d bytes", n)
 	}
 }
 

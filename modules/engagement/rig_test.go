@@ -90,6 +90,22 @@ func newRig(t testing.TB) *rig {
 	return r
 }
 
+// another is the module in another process on the same database.
+func (r *rig) another(key []byte) *engagement.Module {
+	r.t.Helper()
+	logger := slog.New(slog.DiscardHandler)
+	pipeline := command.New(command.Deps{})
+	commands := internalcommand.New(pipeline, func(string) {})
+	m, err := engagement.New(engagement.Deps{
+		Source: r.source, Pipeline: pipeline, Commands: commands, Events: outbox.New(pipeline, func(string) {}), Logger: logger,
+		Jobs: schedule.New(pipeline, commands, func(string) {}), Permissions: &identity.Permissions{}, SigningKey: key,
+	})
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	return m
+}
+
 // sessions knows users by their names.
 type sessions struct{}
 

@@ -38,24 +38,27 @@ const (
 )
 
 // sign is told apart from other uses of the key by its first words.
-func (t voterTokens) sign(claims []byte) []byte {
+func (t *voterTokens) sign(claims []byte) []byte {
 	mac := hmac.New(sha256.New, t.key)
 	mac.Write([]byte("engagement.voter\x00"))
 	mac.Write(claims)
 	return mac.Sum(nil)
 }
 
-func (t voterTokens) issue(room, voter uuid.UUID) string {
+func (t *voterTokens) issue(room, voter uuid.UUID) string {
+	if len(t.key) == 0 {
+		panic("engagement: a token is asked for before Start") // anybody could sign with no key
+	}
 	claims := append(append(make([]byte, 0, tokenSize), room[:]...), voter[:]...)
 	claims = binary.BigEndian.AppendUint64(claims, uint64(t.now().Unix()))
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(claims, t.sign(claims)...))
 }
 
 // read returns what was signed, unless that is too long ago.
-func (t voterTokens) read(token string) (room, voter uuid.UUID, ok bool) {
+func (t *voterTokens) read(token string) (room, voter uuid.UUID, ok bool) {
 	text, found := strings.CutPrefix(token, tokenPrefix)
 	raw, err := base64.RawURLEncoding.DecodeString(text)
-	if !found || err != nil || len(raw) != tokenSize || !hmac.Equal(t.sign(raw[:tokenClaims]), raw[tokenClaims:]) {
+	if len(t.key) == 0 || !found || err != nil || len(raw) != tokenSize || !hmac.Equal(t.sign(raw[:tokenClaims]), raw[tokenClaims:]) {
 		return uuid.Nil, uuid.Nil, false
 	}
 	issued := time.Unix(int64(binary.BigEndian.Uint64(raw[32:tokenClaims])), 0)
@@ -71,7 +74,7 @@ func (m *Module) Authenticator(next httpx.Authenticator) httpx.Authenticator {
 }
 
 type voterAuthenticator struct {
-	tokens voterTokens
+	tokens *voterTokens
 	next   httpx.Authenticator
 }
 
