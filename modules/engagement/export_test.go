@@ -2,6 +2,7 @@ package engagement
 
 import (
 	"context"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -34,3 +35,8 @@ var (
 
 // Issue makes a voter's token.
 func (m *Module) Issue(room, voter uuid.UUID) string { return m.tokens.issue(room, voter) }
+
+// Forged returns a token that is signed with no key, as anybody can.
+func Forged(room, voter uuid.UUID) string {
+	return (&voterTokens{now: time.Now}).encode(room, voter)
+}

@@ -49,6 +49,10 @@ func (t *voterTokens) issue(room, voter uuid.UUID) string {
 	if len(t.key) == 0 {
 		panic("engagement: a token is asked for before Start") // anybody could sign with no key
 	}
+	return t.encode(room, voter)
+}
+
+func (t *voterTokens) encode(room, voter uuid.UUID) string {
 	claims := append(append(make([]byte, 0, tokenSize), room[:]...), voter[:]...)
 	claims = binary.BigEndian.AppendUint64(claims, uint64(t.now().Unix()))
 	return tokenPrefix + base64.RawURLEncoding.EncodeToString(append(claims, t.sign(claims)...))
